@@ -51,6 +51,7 @@ func (w *world) query(d *disk) query {
 // barrier is the init container of one Pod, or its launcher: the shipped gate, which reads this world.
 type barrier struct {
 	gate    *gate.Gate
+	reads   *watched
 	verdict bootstrap.Verdict
 	version int       // of the objects at the last judgement
 	next    time.Time // when it judges again without a change
@@ -136,6 +137,7 @@ func (w *world) open(p *pod) {
 	w.tracef("%s: barrier opens: %s (%s)", p.name, v.Decision, v.Summary.Code)
 	p.stage, p.launcher = launching, launcher{next: w.now.Add(w.between(time.Second, 3*time.Second))}
 	w.cutLauncher(p)
+	w.cross(p, Opening)
 }
 
 // judge is true when the barrier opens.
@@ -155,7 +157,8 @@ func (w *world) judge(p *pod) bool {
 		return b.verdict.Satisfied
 	}
 	if b.gate == nil {
-		b.gate = gate.New(w.self(p), &reads{w, p})
+		b.reads = &watched{reads: &reads{w, p}}
+		b.gate = gate.New(w.self(p), b.reads)
 	}
 	if p.query.disk == bootstrap.BootstrappedYes { // needs no other source, unless the volume is another member's
 		b.verdict = bootstrap.Decide(bootstrap.Input{Member: &cluster.Member{Ref: cluster.Place(p.name, nil)}, Disk: p.query.disk})
@@ -180,13 +183,20 @@ func (w *world) judge(p *pod) bool {
 		changed |= everything
 	}
 	b.version = w.version
+	b.reads.began = b.reads.n
 	v := b.gate.Judge(changed)
+	if p.barrier != b || w.pods[p.name] != p {
+		return false // its container ended meanwhile
+	}
 	b.next = w.now.Add(v.Pause)
 	if w.Trace && v.Summary.Key() != b.verdict.Summary.Key() {
 		w.tracef("%s: barrier: %s", p.name, v.Summary.Key())
 	}
 	b.verdict = v
 	w.judgeOrder(p)
+	if v.Satisfied {
+		w.judgeOpening(p, v)
+	}
 	return v.Satisfied
 }
 
@@ -252,6 +262,7 @@ func (w *world) launchers() {
 			p.args, p.stage = args, running
 			w.judgeLaunch(p)
 			w.boot(p, args.seeds, args.replace, args.ignore)
+			w.cross(p, Starts)
 		}
 	}
 }

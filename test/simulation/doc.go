@@ -36,6 +36,9 @@
 // Pod: the launcher runs again, init containers do not. In half of these cases another node is DOWN then.
 // A tenth of the launchers does not reach the API server for minutes.
 //
+// A Schedule (boundary.go) is all that goes wrong in a world that is quiet otherwise: events between two readings of a gate, between opening and start, between what a
+// controller reads and writes, between a join and its record. Package rapid draws schedules; one that shows a fault becomes a case.
+//
 // Later additions draw from sources of their own, so that older seeds keep their course as far as possible.
 //
 // # Invariants
@@ -47,6 +50,8 @@
 //
 // Unsafe start: ScyllaDB of a new node starts while a node that it neither replaces nor ignores has been unreachable for longer than bound, whatever comes of it. Judged whenever its
 // process starts; an unsafe join is judged at the barrier's opening and there.
+//
+// Wrong start: a gate opens for a new node although what it reads last, or has not read again and could have, forbids that (wrongstart.go).
 //
 // Second cluster: a process creates a cluster while there has been one. One whose only node was stopped before it had COMPLETED is none (5.4).
 //

@@ -269,6 +269,7 @@ func (w *world) assemblePermits(l *leader) outcome {
 	m := w.reading(l)
 	status := new(*m.status)
 	w.withView(l, m, status)
+	w.cross(nil, Writes)
 	if m.same && sameObject(changing(status), changing(o.StatusReport)) {
 		return written
 	}

@@ -9,7 +9,7 @@ import (
 
 // Total of many runs.
 type Total struct {
-	Seeds, Failed, Faults, LetThrough, Joined, Lost, Unsafe, SecondClusters, EndlessWaits, Backwards, Unpermitted, Together, ByPeers, Recreated, FailEarly, UnsafeStarts int
+	Seeds, Failed, Faults, LetThrough, Joined, Lost, Unsafe, SecondClusters, EndlessWaits, Backwards, Unpermitted, Together, ByPeers, Recreated, FailEarly, UnsafeStarts, WrongStarts int
 }
 
 // Add a run.
@@ -32,6 +32,7 @@ func (t *Total) Add(r *Result) {
 	t.Recreated += r.Recreated
 	t.FailEarly += r.FailEarly
 	t.UnsafeStarts += r.UnsafeStarts
+	t.WrongStarts += r.WrongStarts
 }
 
 // RunMany runs n seeds, as many at once as there are cores: each is a world of its own. Results are in the order of the seeds.

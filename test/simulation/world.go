@@ -58,6 +58,8 @@ type Options struct {
 	Lag bool
 	// Story, when set, is all that happens: no fault is drawn, and no person looks.
 	Story *Story
+	// Schedule, when set, has all that goes wrong: a cluster of three to six is scaled up.
+	Schedule []Placed
 	// Mum reporters say neither that they could not write their row, nor what it is.
 	Mum bool
 	// Policy is the health policy in the cluster's report under policy permits; the standard one when nil.
@@ -72,6 +74,8 @@ type Result struct {
 	Unsafe, SecondClusters, EndlessWaits, Backwards int
 	// Unpermitted: starts without leave under policy permits. Together: starts while another newcomer was on its way in.
 	Unpermitted, Together int
+	// WrongStarts: gates that opened although what they read last, or could have read, forbade it.
+	WrongStarts int
 	// ByPeers: starts that were decided by the members alone while no controller led.
 	ByPeers int
 	// Recreated: how often the cluster report was deleted, and made anew.
@@ -140,8 +144,10 @@ type world struct {
 	net     network
 	extra   *rand.Rand // of what was added last, so that the rest of a seed draws as it did
 	early   early
-	leases  map[string]*coordinationv1.Lease // of heartbeats, by Pod
-	skew    map[string]time.Duration         // of clocks
+
+	adversary adversary
+	leases    map[string]*coordinationv1.Lease // of heartbeats, by Pod
+	skew      map[string]time.Duration         // of clocks
 
 	highest     order // of the views that the API server has had
 	highestView *api.StatusReportView
@@ -302,6 +308,10 @@ func (w *world) run() {
 
 // begin makes the cluster, all its actors, and what goes wrong.
 func (w *world) begin() {
+	if w.Schedule != nil {
+		w.besiege()
+		return
+	}
 	w.networkFaults()
 	w.reportFaults()
 	w.earlyFaults()

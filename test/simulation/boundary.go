@@ -1,0 +1,480 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package simulation
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/gate"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/view"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
+)
+
+// An adversary places events between two steps of an actor, where a moment drawn at random hardly ever is. Nothing else goes wrong in its worlds.
+
+// Boundary is a place between two steps. Those of a judgement are "before" and "after" one kind of reading.
+type Boundary string
+
+// Boundaries that are not of a reading.
+const (
+	Opening  Boundary = "opening"  // of the barrier, before its launcher begins
+	Starts   Boundary = "starts"   // ScyllaDB's process, before its request
+	Writes   Boundary = "writes"   // of the controller, after it has judged what it read
+	Recorded Boundary = "recorded" // a node is a NORMAL member, and its Service does not say so
+)
+
+// source is one method of gate.Reads.
+type source string
+
+const (
+	readCluster    source = "Cluster"
+	readReport     source = "Report"
+	readLease      source = "Lease"
+	readClaim      source = "Claim"
+	readPodUID     source = "PodUID"
+	readPods       source = "Pods"
+	readConfirm    source = "Confirm"
+	readHeartbeats source = "Heartbeats"
+	readRelays     source = "Relays"
+	readViews      source = "Views"
+)
+
+// before and after one kind of reading.
+func before(r source) Boundary { return Boundary("before " + string(r)) }
+func after(r source) Boundary  { return Boundary("after " + string(r)) }
+
+// What happens at a boundary.
+type What string
+
+// Values of What.
+const (
+	TimePasses      What = "time passes"
+	NodeDies        What = "a node dies" // its supervisor starts it again after For
+	NodeEnds        What = "a node ends" // in order, so that its peers know at once
+	NodeIsCutOff    What = "a node is cut off from the others"
+	NodesComeBack   What = "all nodes come back"
+	RowSaysDown     What = "a row has a node as DOWN"
+	RowIsOutdated   What = "a reporter has another row than its Pod"
+	ReporterHangs   What = "a reporter hangs"
+	ReporterCrashes What = "a reporter starts again"
+	PermitGoes      What = "the permit is withdrawn"
+	PermitOfPod     What = "the permit is for another Pod"
+	PermitOfClaim   What = "the permit is for another claim"
+	PermitOfKind    What = "the permit is of another kind"
+	ViewHolds       What = "the view holds"
+	ViewUnknown     What = "the view has a node as UNKNOWN"
+	ViewDown        What = "the view has a node as DOWN"
+	ViewRenewed     What = "the view is renewed"
+	ViewByNoPolicy  What = "the view gives no permits"
+	RolloutBegins   What = "a rollout begins"
+	PodIsNotReady   What = "a Pod is not ready"
+	PodIsNew        What = "the Pod is created again"
+	ClaimIsNew      What = "the claim is created again"
+	ClaimGoes       What = "the claim is deleted"
+	LeaderFreezes   What = "the controller is frozen"
+	LeaderDies      What = "the controller is replaced"
+	LeaseIsFreed    What = "the controller gives its Lease up"
+	LeaseKeepsNone  What = "the Lease does not name the cluster"
+	AnswersAreOld   What = "the API server answers what it has now"
+	ReportIsNew     What = "the cluster report is created again"
+	MachineIsCut    What = "the machine does not reach the API server"
+)
+
+// Boundaries are all, but those before and after the relays and the Neighbours.
+var Boundaries = []Boundary{
+	Opening, Starts, Writes, Recorded, before(readCluster), after(readCluster), before(readReport), after(readReport), before(readLease), after(readLease),
+	before(readClaim), after(readClaim), before(readPodUID), after(readPodUID), before(readPods), after(readPods), before(readConfirm), after(readConfirm),
+	before(readViews), after(readViews),
+}
+
+// Events are all.
+var Events = []What{
+	TimePasses, NodeDies, NodeEnds, NodeIsCutOff, NodesComeBack, RowSaysDown, RowIsOutdated, ReporterHangs, ReporterCrashes, PermitGoes, PermitOfPod, PermitOfClaim,
+	PermitOfKind, ViewHolds, ViewUnknown, ViewDown, ViewRenewed, ViewByNoPolicy, RolloutBegins, PodIsNotReady, PodIsNew, ClaimIsNew, ClaimGoes, LeaderFreezes,
+	LeaderDies, LeaseIsFreed, LeaseKeepsNone, AnswersAreOld, ReportIsNew, MachineIsCut,
+}
+
+// Placed is an event at the Nth time, from 1, that a boundary is reached after the cluster was scaled up.
+type Placed struct {
+	At   Boundary
+	Nth  int
+	Do   What
+	Node int           // which of the other members, by name
+	For  time.Duration // how long it lasts
+}
+
+// adversary has the schedule of a world.
+type adversary struct {
+	armed   bool
+	passed  map[Boundary]int
+	pinned  *api.ScyllaDBStatusReport // what the API server answers
+	pinnedX time.Time                 // until then
+}
+
+// besiege begins a world without faults but those of its schedule: a cluster, and one newcomer when it is well.
+func (w *world) besiege() {
+	w.healed = true // no message is lost
+	w.networkFaults()
+	w.makeCluster()
+	w.actors()
+	w.every(time.Second, w.assault)
+	w.after(patience/2, w.giveUp)
+}
+
+// assault begins the schedule when all is well, and ends the world when all is well again, or a person would have to help.
+func (w *world) assault() {
+	a := &w.adversary
+	switch {
+	case len(w.groups) == 0 || len(w.unwell()) > 0:
+	case !a.armed:
+		a.armed, a.passed = true, map[Boundary]int{}
+		w.tracef("the adversary begins")
+		w.scaleUpSet(w.sets[int(w.Seed)%len(w.sets)])
+	case w.newcomer() == nil:
+		w.over = true
+	}
+	if n := w.newcomer(); a.armed && n != nil {
+		w.over = w.over || n.failed != ""
+		w.unrecorded(n)
+	}
+}
+
+// newcomer is the Pod of a node that has not joined, if there is one.
+func (w *world) newcomer() *pod {
+	for _, name := range w.podNames.of(w.pods) {
+		if p := w.pods[name]; !p.claim.disk.complete {
+			return p
+		}
+	}
+	return nil
+}
+
+// cross a boundary.
+func (w *world) cross(p *pod, b Boundary) {
+	a := &w.adversary
+	if !a.armed {
+		return
+	}
+	a.passed[b]++
+	n := a.passed[b]
+	for i := range w.Schedule {
+		if e := &w.Schedule[i]; e.At == b && e.Nth == n {
+			w.tracef("FAULT %s %d: %s", b, n, e.Do)
+			w.strike(p, e)
+		}
+	}
+}
+
+// unrecorded is the boundary between a join and its record.
+func (w *world) unrecorded(p *pod) {
+	d, svc := p.claim.disk, w.service[p.name]
+	if d.group != nil && d.group.members[d.id] == normal && svc != nil && svc.Annotations[api.AnnotationNodeJoined] != "true" {
+		w.cross(p, Recorded)
+	}
+}
+
+// pass lets the world go on while an actor is between two steps. Loops that wait for it do not run meanwhile.
+func (w *world) pass(d time.Duration) {
+	until := w.now.Add(d).Sub(start)
+	for len(w.queue) > 0 && w.queue[0].at <= until && !w.over {
+		e := w.queue.pop()
+		w.now = start.Add(e.at)
+		e.do()
+	}
+	w.now = start.Add(until)
+}
+
+// others are the Pods of members, but one.
+func (w *world) others(but *pod) []*pod {
+	var out []*pod
+	for _, name := range w.podNames.of(w.pods) {
+		if p := w.pods[name]; p != but && p.claim.disk.complete && p.proc != nil {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// strike makes an event happen. p is the Pod at the boundary; nil for the controller's.
+//
+//nolint:gocyclo,funlen // one line for each event
+func (w *world) strike(p *pod, e *Placed) {
+	w.result.Faults++
+	lasts := max(e.For, time.Second)
+	newcomer, q := p, (*pod)(nil)
+	if all := w.others(p); len(all) > 0 {
+		q = all[e.Node%len(all)]
+	}
+	if newcomer == nil {
+		newcomer = w.newcomer()
+	}
+	if newcomer == nil || q == nil {
+		return
+	}
+	permit := func(change func(*api.StatusReportViewPermit)) {
+		w.turnView(func(v *api.StatusReportView) {
+			for i := range v.Permits {
+				if v.Permits[i].Member == newcomer.name {
+					change(&v.Permits[i])
+				}
+			}
+		})
+	}
+	switch e.Do {
+	case TimePasses:
+		w.pass(lasts)
+	case NodeDies, NodeEnds:
+		if w.mayLose(q.name) {
+			w.kill(q, e.Do == NodeEnds)
+			q.next = w.now.Add(lasts)
+		}
+	case NodeIsCutOff:
+		w.part[q.name] = 1
+		w.reconnect()
+		w.after(lasts, w.mend)
+	case NodesComeBack:
+		w.mend()
+		for _, x := range w.pods { // each alone: the order does not matter
+			x.next = w.now
+		}
+	case RowSaysDown, RowIsOutdated:
+		w.sayDown(q, e.Do == RowSaysDown)
+	case ReporterHangs:
+		q.reporter.hung, q.reporter.frozen = w.now.Add(lasts), true
+		q.reporter.polled = w.now.Add(-time.Minute)
+	case ReporterCrashes:
+		q.reporter.beat.start()
+		q.reporter.views, q.reporter.crashed = view.Receiver{}, w.now.Add(lasts)
+	case PermitGoes:
+		w.turnView(func(v *api.StatusReportView) {
+			v.Permits = slices.DeleteFunc(v.Permits, func(x api.StatusReportViewPermit) bool { return x.Member == newcomer.name })
+		})
+	case PermitOfPod:
+		permit(func(x *api.StatusReportViewPermit) { x.PodUID = "another-pod" })
+	case PermitOfClaim:
+		permit(func(x *api.StatusReportViewPermit) { x.PVCUID = "another-claim" })
+	case PermitOfKind:
+		permit(func(x *api.StatusReportViewPermit) { x.Kind = api.PermitReplace })
+	case ViewHolds:
+		w.turnView(func(v *api.StatusReportView) { v.Hold = string(words.RolloutInProgress) })
+	case ViewUnknown, ViewDown:
+		w.turnView(func(v *api.StatusReportView) {
+			if state := api.NodeStatusUnknown; len(v.Members) > 0 {
+				if e.Do == ViewDown {
+					state = api.NodeStatusDown
+				}
+				v.Members[e.Node%len(v.Members)].State = state
+			}
+		})
+	case ViewRenewed:
+		w.turnView(func(*api.StatusReportView) {})
+	case ViewByNoPolicy:
+		w.turnView(func(v *api.StatusReportView) { v.Policy = api.PolicyReports })
+	case RolloutBegins:
+		w.rollOutSet(q.set)
+	case PodIsNotReady:
+		s := q.status
+		s.ready = false
+		q.probed = w.now.Add(lasts)
+		w.writeStatus(q, s)
+		w.reconcileSet(q.set)
+	case PodIsNew:
+		o := newcomer.obj.DeepCopy()
+		newcomer.uid = w.uid()
+		o.UID = types.UID(newcomer.uid)
+		newcomer.obj = o
+		w.wrote()
+	case ClaimIsNew:
+		o := newcomer.claim.obj.DeepCopy()
+		o.UID = types.UID(w.uid())
+		newcomer.claim.obj = o
+		w.wrote()
+	case ClaimGoes:
+		w.deleteClaim(newcomer.claim)
+		w.after(lasts, func() { w.deletePod(newcomer, false) })
+	case LeaderFreezes:
+		w.freezeController(lasts)
+	case LeaderDies:
+		w.crashController()
+	case LeaseIsFreed:
+		w.putLease("")
+		w.control.renewed = w.now.Add(lasts)
+	case LeaseKeepsNone:
+		l := w.lease.DeepCopy()
+		delete(l.Annotations, api.AnnotationKeeps)
+		w.lease = l
+		w.after(lasts, func() {
+			l := w.lease.DeepCopy()
+			metav1.SetMetaDataAnnotation(&l.ObjectMeta, api.AnnotationKeeps, api.KeepMark(namespace, clusterName))
+			w.lease = l
+		})
+	case AnswersAreOld:
+		w.adversary.pinned, w.adversary.pinnedX = w.status, w.now.Add(lasts)
+	case ReportIsNew:
+		w.control.way.reports++
+		w.status = nil
+		w.wrote()
+	case MachineIsCut:
+		w.cutFor(newcomer, lasts)
+	}
+}
+
+// turnView has the controller write another view, the next one.
+func (w *world) turnView(change func(*api.StatusReportView)) {
+	if w.status == nil || w.status.Status.View == nil {
+		return
+	}
+	s := *w.status
+	s.Status.View = w.status.Status.View.DeepCopy()
+	s.Status.View.Seq++
+	change(s.Status.View)
+	w.writeReports(w.reports, &s)
+}
+
+// sayDown makes the row of a reporter have another node as DOWN until its next poll: it is written, or the reporter alone has it.
+func (w *world) sayDown(q *pod, written bool) {
+	r := &q.reporter
+	if r.said == nil || q.row == nil {
+		return
+	}
+	row := *r.said
+	row.ObservedNodes = slices.Clone(row.ObservedNodes)
+	for i := range row.ObservedNodes {
+		if o := &row.ObservedNodes[i]; string(o.HostID) != q.claim.disk.id {
+			o.Status = api.NodeStatusDown
+			break
+		}
+	}
+	r.beat.say(r.encode(&row), true)
+	if written {
+		w.arrives(q, &message{text: r.text, row: &row, base: q.obj})
+		r.written, r.base = r.text, q.obj
+	}
+}
+
+func (w *world) rollOutSet(s *set) {
+	s.revision++
+	o := s.obj.DeepCopy()
+	o.Generation++
+	s.obj = o
+	w.wrote()
+	w.tracef("rollout of %s to revision %d", o.Name, s.revision)
+}
+
+// watched is what the gate of a Pod reads, with the boundaries around each reading.
+type watched struct {
+	*reads
+	record
+}
+
+// read is one reading, with its boundaries.
+func (x *watched) read(r source, do func()) {
+	x.w.cross(x.p, before(r))
+	do()
+	x.note(r)
+	x.w.cross(x.p, after(r))
+}
+
+// stale has the identity and the view of what the API server answers.
+func (x *watched) stale(r *api.ScyllaDBStatusReport) *api.ScyllaDBStatusReport {
+	a := &x.w.adversary
+	if r == nil || a.pinned == nil || !x.w.now.Before(a.pinnedX) {
+		return r
+	}
+	out := *r
+	out.UID, out.CreationTimestamp, out.Status.View = a.pinned.UID, a.pinned.CreationTimestamp, a.pinned.Status.View
+	return &out
+}
+
+func (x *watched) Cluster() (c *cluster.Cluster, trouble *matrix.Blocker) {
+	x.read(readCluster, func() {
+		if c, trouble = x.reads.Cluster(); c != nil && c.StatusReport != nil {
+			c = c.WithReport(x.stale(c.StatusReport))
+			x.answer(c.StatusReport)
+		}
+	})
+	return c, trouble
+}
+
+func (x *watched) Report() (r *api.ScyllaDBStatusReport, trouble *matrix.Blocker) {
+	x.read(readReport, func() {
+		r, trouble = x.reads.Report()
+		r = x.stale(r)
+		x.answer(r)
+	})
+	return r, trouble
+}
+
+func (x *watched) Lease() (l *coordinationv1.Lease, unread words.Message) {
+	x.read(readLease, func() {
+		l, unread = x.reads.Lease()
+		x.renews(l)
+	})
+	return l, unread
+}
+
+func (x *watched) Claim(name string) (uid types.UID, deleting bool, trouble *matrix.Blocker) {
+	x.read(readClaim, func() { uid, deleting, trouble = x.reads.Claim(name) })
+	return uid, deleting, trouble
+}
+
+func (x *watched) PodUID() (uid types.UID, trouble *matrix.Blocker) {
+	x.read(readPodUID, func() { uid, trouble = x.reads.PodUID() })
+	return uid, trouble
+}
+
+func (x *watched) Pods(of *cluster.Cluster) (o cluster.Objects, digests map[string]string, trouble *matrix.Blocker) {
+	x.read(readPods, func() { o, digests, trouble = x.reads.Pods(of) })
+	return o, digests, trouble
+}
+
+func (x *watched) Confirm(of []*cluster.Member, digests map[string]string, pinned bool) (out []error) {
+	x.read(readConfirm, func() { out = x.reads.Confirm(of, digests, pinned) })
+	return out
+}
+
+func (x *watched) Heartbeats(of []*view.Sighting) (out []gate.Beat) {
+	x.read(readHeartbeats, func() { out = x.reads.Heartbeats(of) })
+	return out
+}
+
+func (x *watched) Relays(members []string) (found []gate.Relay, unread []string) {
+	x.read(readRelays, func() { found, unread = x.reads.Relays(members) })
+	return found, unread
+}
+
+func (x *watched) Views(questions []gate.Question) (out []gate.Told) {
+	x.read(readViews, func() { out = x.reads.Views(questions) })
+	return out
+}
+
+// String is an event as it stands in a table.
+func (e Placed) String() string {
+	text := string(e.At) + " " + strconv.Itoa(e.Nth) + ": " + string(e.Do)
+	if e.Node != 0 {
+		text += " (" + strconv.Itoa(e.Node) + ")"
+	}
+	if e.For != 0 {
+		text += " for " + e.For.String()
+	}
+	return text
+}
+
+// Said is a schedule in one line.
+func Said(all []Placed) string {
+	var out []string
+	for _, e := range all {
+		out = append(out, e.String())
+	}
+	return strings.Join(out, "; ")
+}

@@ -1,0 +1,321 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package simulation
+
+import (
+	"slices"
+	"time"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/agent/launch"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/view"
+)
+
+// Wrong start: a gate opens for a new node, and what it read last, or could have read, forbids it. Each fact has one reading that must be the last one of its
+// kind before an opening, in this order: what the API server has of sets and reports, the Lease, the Pods' rows, the reporters' answers, the view, the claim,
+// the Pod. A fact is judged as it was at that reading; where the gate has left the reading out, or made it too early, as it is at the opening. What happens
+// after that reading nobody can know.
+//
+// The facts are the world's own. None is taken from package gate, nor from the packages that it decides by.
+
+// record is what a gate has read so far.
+type record struct {
+	n     int // readings
+	began int // of them when the present judgement began
+	last  map[source]int
+	wrong map[source]string // what forbade a start at the last reading of that kind; "" for nothing
+	asked map[source]time.Time
+
+	// The newest view that was answered, since when, and whether an older one of its report was answered before.
+	view     *api.StatusReportView
+	report   types.UID
+	newest   view.Stamp
+	since    time.Time
+	advanced bool
+	// The Lease likewise.
+	lease   *coordinationv1.Lease
+	renewed time.Time
+	renewal bool
+	// since when nothing that was read has forbidden a start; zero before the first reading
+	good time.Time
+}
+
+// answer notes a view that the API server has answered, if it is the newest one so far: a server may be behind.
+func (x *watched) answer(r *api.ScyllaDBStatusReport) {
+	if r == nil || madeAs(r.UID) < madeAs(x.report) {
+		return
+	}
+	s := view.StampOf(r.Status.View)
+	switch {
+	case r.UID != x.report:
+		x.report, x.advanced = r.UID, false
+	case !s.Newer(x.newest):
+		return
+	default:
+		x.advanced = true
+	}
+	x.record.view, x.newest, x.since = r.Status.View, s, x.w.now
+}
+
+// renews notes a Lease that the API server has answered.
+func (x *watched) renews(l *coordinationv1.Lease) {
+	if x.lease == nil || l == nil || !x.lease.Spec.RenewTime.Equal(l.Spec.RenewTime) {
+		x.renewal, x.renewed = x.lease != nil, x.w.now
+	}
+	x.lease = l
+}
+
+// turns is the order of the last readings before an opening.
+var turns = map[source]int{readCluster: 1, readLease: 2, readPods: 3, readConfirm: 4, readReport: 5, readClaim: 6, readPodUID: 6}
+
+// note is called after each reading.
+func (x *watched) note(r source) {
+	x.n++
+	if x.last == nil {
+		x.last, x.wrong, x.asked = map[source]int{}, map[source]string{}, map[source]time.Time{}
+	}
+	x.last[r], x.asked[r] = x.n, x.w.now
+	if turns[r] == 0 {
+		return
+	}
+	x.wrong[r] = x.forbids(r)
+	if x.good.IsZero() || x.wrong[r] != "" && turns[r] < turns[readReport] && r != readLease {
+		x.good = x.w.now
+	}
+}
+
+// counts is true for a reading of this judgement with none after it that has to be made before it.
+func (x *watched) counts(r source) bool {
+	at := x.last[r]
+	if at <= x.began {
+		return false
+	}
+	for other, n := range x.last { // a search: the order does not matter
+		if turns[other] != 0 && turns[other] < turns[r] && n > at {
+			return false
+		}
+	}
+	return true
+}
+
+// judgeOpening of a gate with this decision.
+func (w *world) judgeOpening(p *pod, v bootstrap.Verdict) {
+	x := p.barrier.reads
+	if !v.Decision.Guarded() || byPeers(v) || w.Mum {
+		return
+	}
+	of := []source{readCluster, readLease, readPods, readConfirm}
+	if w.permits() {
+		of = append(of, readReport, readClaim, readPodUID)
+	}
+	for _, r := range of {
+		why := x.wrong[r]
+		if !x.counts(r) {
+			why = x.forbids(r)
+		}
+		if why != "" {
+			w.wrongStart("%s is let through as %s, and by %s %s", p.name, v.Decision, r, why)
+			return
+		}
+	}
+	if gone := w.now.Sub(x.good); v.Decision.Stabilises() && p.stage == atBarrier && gone < view.Stabilisation {
+		w.wrongStart("%s is let through as %s, and all was well for %s only", p.name, v.Decision, gone)
+	}
+}
+
+func (w *world) wrongStart(format string, args ...any) {
+	w.result.WrongStarts++
+	w.violate("a wrong start: "+format, args...)
+}
+
+// forbids is why a start of the Pod's new node is wrong by one kind of reading now.
+func (x *watched) forbids(r source) string {
+	w, p := x.w, x.p
+	switch r {
+	case readCluster:
+		return w.unrest(p)
+	case readLease:
+		return x.unled()
+	case readPods:
+		return w.rowsAgainst(p, func(q *pod) *api.NodeStatusReport { return q.row })
+	case readConfirm:
+		return w.reportersAgainst(p)
+	case readReport:
+		return x.viewAgainst()
+	case readClaim:
+		return x.claimAgainst()
+	case readPodUID:
+		if m := x.permit(); m != nil && m.PodUID != p.obj.UID {
+			return "its permit is for another Pod"
+		}
+	}
+	return ""
+}
+
+// excused are the host IDs that the Pod's Service names as replaced or ignored.
+func (w *world) excused(p *pod) []string {
+	svc := w.service[p.name]
+	if svc == nil {
+		return nil
+	}
+	more, err := launch.Arguments(svc.Labels, svc.Annotations)
+	if err != nil {
+		return nil
+	}
+	args := startArgs{}
+	for _, a := range more {
+		args.take(a)
+	}
+	return append(args.ignore, args.replace)
+}
+
+// membersBut are the Pods of nodes that are members for good and recorded, but for the Pod's own node and those that it replaces or ignores.
+func (w *world) membersBut(p *pod) map[string]*pod {
+	dead, out := w.excused(p), map[string]*pod{}
+	for _, q := range w.pods { // a set: the order does not matter
+		d, svc := q.claim.disk, w.service[q.name]
+		recorded := svc != nil && svc.Annotations[api.AnnotationHostID] == d.id && svc.Annotations[api.AnnotationNodeJoined] == "true"
+		if recorded && q != p && d.complete && d.group != nil && d.group.members[d.id] == normal && !slices.Contains(dead, d.id) {
+			out[d.id] = q
+		}
+	}
+	return out
+}
+
+// unrest: another set is rolled out, or has fewer ready Pods than members.
+func (w *world) unrest(p *pod) string {
+	for _, name := range w.podNames.of(w.pods) {
+		if q := w.pods[name]; q != p && (q.waits() || !q.claim.disk.complete) {
+			return "" // a rollout may wait for that one
+		}
+	}
+	joined := map[*set]int32{}
+	for _, q := range w.membersBut(p) { // counts: the order does not matter
+		if _, replaced := w.service[q.name].Labels[api.LabelReplace]; !replaced && w.service[q.name].Labels[api.LabelReplacingNodeHostID] == "" {
+			joined[q.set]++
+		}
+	}
+	for _, s := range w.sets {
+		st := &s.obj.Status
+		if s == p.set || s.away || st.UpdateRevision == "" {
+			continue
+		}
+		if s.obj.Generation > st.ObservedGeneration || st.CurrentRevision != st.UpdateRevision && st.UpdatedReplicas < st.Replicas {
+			return s.obj.Name + " is being rolled out"
+		}
+		if st.ReadyReplicas < joined[s] {
+			return s.obj.Name + " has a Pod that is not ready"
+		}
+	}
+	return ""
+}
+
+// unled: no controller renews the Lease for this cluster.
+func (x *watched) unled() string {
+	switch l := x.lease; {
+	case l == nil:
+		return "there is no Lease"
+	case l.Spec.HolderIdentity == nil || *l.Spec.HolderIdentity == "":
+		return "nobody holds the Lease"
+	case !x.renewal:
+		return "the Lease was not seen renewed"
+	case x.w.now.Sub(x.renewed) > 2*leaseDuration:
+		return "the Lease has not been renewed for long"
+	case l.Annotations[api.AnnotationKeeps] != api.KeepMark(namespace, clusterName):
+		return "the Lease does not name the cluster"
+	}
+	return ""
+}
+
+// rowsAgainst: a member's row does not have another member as UP.
+func (w *world) rowsAgainst(p *pod, rowOf func(*pod) *api.NodeStatusReport) string {
+	all := w.membersBut(p)
+	for _, observer := range sortedKeys(all) {
+		row := rowOf(all[observer])
+		if row == nil || row.Error != nil {
+			return "there is no row of " + all[observer].name
+		}
+		for _, o := range row.ObservedNodes {
+			if q := all[string(o.HostID)]; q != nil && o.Status != api.NodeStatusUp {
+				return all[observer].name + " has " + q.name + " as " + string(o.Status)
+			}
+		}
+	}
+	return ""
+}
+
+// reportersAgainst: a member's reporter does not answer, has another row than its Pod, or has a member as DOWN.
+func (w *world) reportersAgainst(p *pod) string {
+	all := w.membersBut(p)
+	for _, id := range sortedKeys(all) {
+		q := all[id]
+		switch b := &q.reporter.beat; {
+		case q.machine == nil || q.machine.off || q.reporter.state(w.now) != reporterWell:
+			return "the reporter of " + q.name + " does not answer"
+		case b.row != q.obj.Annotations[api.AnnotationNodeStatusReport]:
+			return "the reporter of " + q.name + " has another row than its Pod"
+		}
+	}
+	return w.rowsAgainst(p, func(q *pod) *api.NodeStatusReport { return q.reporter.said })
+}
+
+func (x *watched) permit() *api.StatusReportViewPermit {
+	v := x.record.view
+	if v == nil {
+		return nil
+	}
+	for i := range v.Permits {
+		if v.Permits[i].Member == x.p.name {
+			return &v.Permits[i]
+		}
+	}
+	return nil
+}
+
+// viewAgainst: the view that was answered last lets nobody start, or not this member, or may be old.
+func (x *watched) viewAgainst() string {
+	v, m := x.record.view, x.permit()
+	switch {
+	case v == nil:
+		return "there is no view"
+	case m == nil:
+		return "its view has no permit for it"
+	case v.Policy != api.PolicyPermits:
+		return "its view gives no permits"
+	case v.Hold != "":
+		return "its view holds"
+	case !x.advanced:
+		return "its view was not seen to advance"
+	case x.w.now.Sub(x.since) > x.w.limits.ViewLimit.Duration:
+		return "its view has not advanced for " + x.w.now.Sub(x.since).String()
+	}
+	dead := x.w.excused(x.p)
+	for i := range v.Members {
+		is := &v.Members[i]
+		want := api.NodeStatusUp
+		if slices.Contains(dead, is.HostID) {
+			want = api.NodeStatusDown
+		}
+		if is.State != want {
+			return "its view has " + is.Name + " as " + string(is.State)
+		}
+	}
+	return ""
+}
+
+func (x *watched) claimAgainst() string {
+	c := x.w.claims[x.p.claim.obj.Name]
+	switch m := x.permit(); {
+	case c == nil:
+		return "its claim is gone"
+	case c.deleting:
+		return "its claim is being deleted"
+	case m != nil && m.PVCUID != c.obj.UID:
+		return "its permit is for another claim"
+	}
+	return ""
+}
