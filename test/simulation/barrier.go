@@ -30,7 +30,7 @@ type query struct {
 const silentQuery = 4
 
 // silent is true in a world whose disks never return their host IDs.
-func (w *world) silent() bool { return w.Seed%silentQuery == 0 && w.Rule != Operator }
+func (w *world) silent() bool { return w.Seed%silentQuery == 0 && w.Rule != Operator && w.World == "" }
 
 // query is the query of system.local (3.3): what was not flushed, it does not see (3.4).
 func (w *world) query(d *disk) query {
@@ -98,7 +98,7 @@ const sayPause = 5 * time.Second
 // say writes to the Pod what its gate has to say; the annotation goes when it opens.
 func (w *world) say(p *pod) {
 	b := p.barrier
-	if w.Rule == Operator || b == nil || b.gate == nil || w.cut[p.name] {
+	if w.Rule == Operator || b == nil || b.gate == nil || w.isCut(p) {
 		return
 	}
 	text := ""
@@ -162,14 +162,14 @@ func (w *world) judge(p *pod) bool {
 	}
 	if p.query.disk == bootstrap.BootstrappedYes { // needs no other source, unless the volume is another member's
 		b.verdict = bootstrap.Decide(bootstrap.Input{Member: &cluster.Member{Ref: cluster.Place(p.name, nil)}, Disk: p.query.disk})
-		if in, err := b.gate.Input(w.readByBarrier(p)); err == nil && !w.cut[p.name] {
+		if in, err := b.gate.Input(w.readByBarrier(p)); err == nil && !w.isCut(p) {
 			if v := bootstrap.Decide(in); v.Decision == bootstrap.DecisionRefuse {
 				b.verdict = v
 			}
 		}
 		return b.verdict.Satisfied
 	}
-	if w.cut[p.name] {
+	if w.isCut(p) {
 		return false
 	}
 	if b.version == w.version && w.now.Before(b.next) {
@@ -275,7 +275,7 @@ func (w *world) launch(p *pod) (*startArgs, bool) {
 	if w.Rule == OwnSeed {
 		return &startArgs{seeds: []string{p.obj.Status.PodIP}}, true
 	}
-	if w.cut[p.name] {
+	if w.isCut(p) {
 		return nil, false
 	}
 	if w.Rule == Operator {

@@ -39,6 +39,9 @@
 // A Schedule (boundary.go) is all that goes wrong in a world that is quiet otherwise: events between two readings of a gate, between opening and start, between what a
 // controller reads and writes, between a join and its record. Package rapid draws schedules; one that shows a fault becomes a case.
 //
+// Options.World chooses another world: a year (year.go) of 6, 30 or 300 nodes, in which each fault has the rate that somebody has published, or one
+// that is assumed. Quiet time is cut out of it: TestSeeds -world=year-6.
+//
 // Later additions draw from sources of their own, so that older seeds keep their course as far as possible.
 //
 // # Invariants

@@ -135,20 +135,24 @@ func (w *world) rollOut() {
 	one := pick(w, w.sets)
 	for _, s := range w.sets {
 		if (all || s == one) && !s.away {
-			s.revision++
-			o := s.obj.DeepCopy()
-			o.Generation++
-			s.obj = o
-			w.wrote()
-			w.tracef("FAULT rollout of %s to revision %d", o.Name, s.revision)
+			w.changeTemplate(s)
 		}
 	}
+}
+
+func (w *world) changeTemplate(s *set) {
+	s.revision++
+	o := s.obj.DeepCopy()
+	o.Generation++
+	s.obj = o
+	w.wrote()
+	w.tracef("FAULT rollout of %s to revision %d", o.Name, s.revision)
 }
 
 func (w *world) scaleUp() { w.scaleUpSet(pick(w, w.sets)) }
 
 func (w *world) scaleUpSet(s *set) {
-	if s.away || s.replicas >= 3 {
+	if s.away || s.replicas >= w.mostReplicas() {
 		return
 	}
 	s.replicas++

@@ -113,15 +113,21 @@ type podStatus struct {
 }
 
 func (w *world) makeCluster() {
-	racks := 3
+	racks, machines := 3, 2
+	if w.World != "" {
+		machines = int(w.mostReplicas())
+	}
 	for i := range racks {
 		rack := fmt.Sprintf("rack%d", i+1)
-		for j := range 2 {
+		for j := range machines {
 			w.machine = append(w.machine, &machine{name: fmt.Sprintf("node-%s-%d", rack, j), place: placeOf(rack)})
 		}
 		replicas := int32(1)
 		if w.chance(0.3) {
 			replicas = 2
+		}
+		if w.World != "" {
+			replicas = w.year.size.perRack
 		}
 		w.applySet(rack, replicas, w.chance(0.3))
 	}
@@ -193,7 +199,7 @@ func (w *world) podSpec() corev1.PodSpec {
 
 // statefulSets is one second of the StatefulSet controller.
 func (w *world) statefulSets() {
-	if w.setsSeen == w.version {
+	if w.setsSeen == w.version || w.now.Before(w.net.gone) {
 		return
 	}
 	w.setsSeen = w.version
@@ -318,7 +324,7 @@ func (w *world) stopPod(p *pod) {
 		return
 	}
 	// Nor in the seconds in which that would cost the cluster its majority for ever: it has become a member since its deletion was asked for, and not COMPLETED.
-	if p.machine.off || w.cut[p.name] || !w.mayStop(p) {
+	if p.machine.off || w.isCut(p) || !w.mayStop(p) {
 		w.after(5*time.Second, func() { w.stopPod(p) })
 		return
 	}
@@ -380,7 +386,9 @@ func (w *world) kubelets() {
 			w.place(p)
 			continue
 		}
-		w.nodeLost(p)
+		if !w.now.Before(w.net.gone) {
+			w.nodeLost(p)
+		}
 		if p.machine.off {
 			continue
 		}
@@ -394,6 +402,9 @@ func (w *world) kubelets() {
 // place is the scheduler: the volume binds the machine.
 func (w *world) place(p *pod) {
 	m := p.claim.machine
+	if w.now.Before(w.net.gone) {
+		return
+	}
 	if m == nil {
 		for _, x := range w.machine {
 			if x.place == p.set.place && !x.off && (m == nil || w.load(x) < w.load(m)) {
@@ -460,7 +471,7 @@ func (w *world) progress(p *pod) {
 
 // probe writes what the kubelet sees of a Pod: readiness every five seconds.
 func (w *world) probe(p *pod) {
-	if w.cut[p.name] || p.removed {
+	if w.isCut(p) || p.removed {
 		return
 	}
 	s := podStatus{stage: p.stage, ip: p.obj.Status.PodIP, restarts: p.restarts, ready: p.status.ready, reporter: p.status.reporter}

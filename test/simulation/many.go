@@ -37,13 +37,20 @@ func (t *Total) Add(r *Result) {
 
 // RunMany runs n seeds, as many at once as there are cores: each is a world of its own. Results are in the order of the seeds.
 func RunMany(rule Rule, first uint64, n int) []Result {
+	return RunManyOf(Options{Rule: rule}, first, n)
+}
+
+// RunManyOf runs the same options with n seeds.
+func RunManyOf(o Options, first uint64, n int) []Result {
 	out := make([]Result, n)
 	next := make(chan int)
 	var wg sync.WaitGroup
 	for range runtime.GOMAXPROCS(0) {
 		wg.Go(func() {
 			for i := range next {
-				out[i] = Run(Options{Seed: first + uint64(i), Rule: rule})
+				of := o
+				of.Seed = first + uint64(i)
+				out[i] = Run(of)
 			}
 		})
 	}

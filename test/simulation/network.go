@@ -20,6 +20,8 @@ type network struct {
 	unheardAll time.Time
 	// mute: until then no reporter reaches the API server, while all other clients do.
 	mute time.Time
+	// gone: until then the API server answers nobody.
+	gone time.Time
 	// published are the cluster reports of the last half minute: a reading may get one of them.
 	published []publication
 }
@@ -39,7 +41,7 @@ func (n *network) between(low, high time.Duration) time.Duration {
 func (w *world) networkFaults() {
 	n := &w.net
 	n.rng, n.unheard = rand.New(rand.NewPCG(w.Seed, 0x9e37)), map[string]time.Time{}
-	if !w.permits() || w.Hole || w.Lag || w.Story != nil {
+	if !w.permits() || w.Hole || w.Lag || w.Story != nil || w.World != "" {
 		return
 	}
 	for range 1 + n.rng.IntN(6) {
@@ -134,7 +136,10 @@ type message struct {
 }
 
 // away is true while the Pod's machine, or every reporter, does not reach the API server.
-func (w *world) away(p *pod) bool { return w.cut[p.name] || w.now.Before(w.net.mute) }
+func (w *world) away(p *pod) bool { return w.isCut(p) || w.now.Before(w.net.mute) }
+
+// isCut is true while nothing on the Pod's machine reaches the API server.
+func (w *world) isCut(p *pod) bool { return w.cut[p.name] || w.now.Before(w.net.gone) }
 
 // readBack is what a reporter does that does not know what its Pod says.
 func (r *reporter) readBack(p *pod) {

@@ -29,6 +29,9 @@ const reaction = time.Minute
 
 // people look every quarter of a minute.
 func (w *world) people() {
+	if w.now.Before(w.net.gone) {
+		return
+	}
 	wrong := map[string]bool{}
 	for _, s := range w.sets {
 		for o := range s.replicas {

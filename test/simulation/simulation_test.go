@@ -46,15 +46,15 @@ func TestSeeds(t *testing.T) {
 
 func runSeeds(t *testing.T, rule Rule) {
 	if *seedFlag != 0 {
-		complain(t, Run(Options{Seed: *seedFlag, Rule: rule, Trace: true}), true)
+		complain(t, Run(Options{Seed: *seedFlag, Rule: rule, World: *worldFlag, Trace: true}), true)
 		return
 	}
 	sum := Total{}
 	const traced = 3
-	for _, r := range RunMany(rule, *first, *seeds) {
+	for _, r := range RunManyOf(Options{Rule: rule, World: *worldFlag}, *first, *seeds) {
 		sum.Add(&r)
 		if r.Failed() && sum.Failed <= traced {
-			r = Run(Options{Seed: r.Seed, Rule: rule, Trace: true})
+			r = Run(Options{Seed: r.Seed, Rule: rule, World: *worldFlag, Trace: true})
 		}
 		complain(t, r, r.Failed())
 	}

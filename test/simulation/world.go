@@ -62,6 +62,8 @@ type Options struct {
 	Schedule []Placed
 	// Mum reporters say neither that they could not write their row, nor what it is.
 	Mum bool
+	// World is one of Worlds; empty for the adversarial one.
+	World string
 	// Policy is the health policy in the cluster's report under policy permits; the standard one when nil.
 	Policy *api.StatusReportHealthPolicy
 }
@@ -86,6 +88,8 @@ type Result struct {
 	Faults                   int
 	// UnsafeStarts: processes of new nodes that started while another node was DOWN, and known to be so.
 	UnsafeStarts int
+	// Kinds counts what went wrong, by kind: of a year and of the faults that were added last.
+	Kinds map[string]int
 	// FailEarly: new nodes whose ScyllaDB failed before it asked to join, until that was fixed.
 	FailEarly int
 	Took      time.Duration // simulated
@@ -144,6 +148,7 @@ type world struct {
 	net     network
 	extra   *rand.Rand // of what was added last, so that the rest of a seed draws as it did
 	early   early
+	year    year
 
 	adversary adversary
 	leases    map[string]*coordinationv1.Lease // of heartbeats, by Pod
@@ -293,6 +298,8 @@ func newWorld(o Options) *world {
 		trouble: map[string]time.Time{}, choice: map[string]bool{}, skew: map[string]time.Duration{},
 		written: map[types.UID]view.Stamp{}, leases: map[string]*coordinationv1.Lease{}, granted: map[string]types.UID{}, withdrawn: map[string]time.Time{}, decoder: &cluster.Decoder{},
 	}
+	w.year.size = years[o.World]
+	w.result.Kinds = map[string]int{}
 	w.result.Seed, w.limits = o.Seed, *cmp.Or(o.Policy, healthpolicy.Standard(view.Stabilisation, 0))
 	w.extra = rand.New(rand.NewPCG(w.Seed, 0x1ea5e))
 	return w
@@ -318,6 +325,10 @@ func (w *world) begin() {
 	w.makeCluster()
 	w.actors()
 	w.every(15*time.Second, w.people)
+	if w.World != "" {
+		w.beginYear()
+		return
+	}
 	w.every(10*time.Second, w.watchdog)
 	w.schedule()
 }
