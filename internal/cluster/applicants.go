@@ -18,11 +18,13 @@ import (
 // JoinCandidates returns the members with a Service that have not joined or whose node was removed.
 // Order: replacements first, because no node can join while a node is DOWN; then by rack and
 // ordinal. The caller may change the list.
-func (c *Cluster) JoinCandidates() []*Member { return slices.Clone(c.applicants()) }
+func (c *Cluster) JoinCandidates() []*Member {
+	return slices.Clone(c.derived.applicants.get(c.derived.of, (*Cluster).makeApplicants))
+}
 
 func (c *Cluster) makeApplicants() []*Member {
 	var out []*Member
-	for _, m := range c.serviced() {
+	for _, m := range c.derived.servicedOnce() {
 		if _, leaves := m.Service.Labels[api.LabelDecommissioned]; leaves || m.Service.DeletionTimestamp != nil ||
 			m.hasLeft() {
 			continue

@@ -42,16 +42,7 @@ type Cluster struct {
 	clocksOff   []ClockOff
 	behind      []behindReport // members whose Pod annotation differs from the report
 	all         *matrix.Matrix
-	membersOf   func() []Member
-	serviced    func() []*Member
-	named       func() map[string]*Member
-	applicants  func() []*Member
-	elsewhere   func() words.Message // otherDatacenter, computed once
-	unrecorded  func() []string      // withoutHostID, computed once: each unknown host ID needs it
-	unknown     func() []hostid.ID
-	sharedIDs   func() map[hostid.ID][]string
-	// ourHostIDs, computed once: each unknown host ID needs it
-	ours func() map[hostid.ID]bool
+	derived     *derived
 }
 
 // New returns the Cluster of the objects read at the time now; zero for saved objects of unknown
@@ -76,17 +67,41 @@ func (c *Cluster) judge(want Source) *Cluster {
 	return c.later()
 }
 
-// later sets up the results that are computed on first use.
+// derived has the results that are computed on first use, each once.
+type derived struct {
+	of         *Cluster
+	members    once[[]Member]
+	serviced   once[[]*Member]
+	named      once[map[string]*Member]
+	applicants once[[]*Member]
+	elsewhere  once[words.Message] // of otherDatacenter
+	unrecorded once[[]string]      // of withoutHostID
+	unknown    once[[]hostid.ID]
+	sharedIDs  once[map[hostid.ID][]string]
+	ours       once[map[hostid.ID]bool] // of ourHostIDs
+}
+
+type once[T any] struct {
+	sync.Once
+	value T
+}
+
+func (o *once[T]) get(c *Cluster, compute func(*Cluster) T) T {
+	o.Do(func() { o.value = compute(c) })
+	return o.value
+}
+
+func (d *derived) servicedOnce() []*Member { return d.serviced.get(d.of, (*Cluster).makeServiced) }
+
+func (d *derived) oursOnce() map[hostid.ID]bool { return d.ours.get(d.of, (*Cluster).ourHostIDs) }
+
+func (d *derived) sharedIDsOnce() map[hostid.ID][]string {
+	return d.sharedIDs.get(d.of, (*Cluster).makeSharedIDs)
+}
+
+// later forgets the results that are computed on first use.
 func (c *Cluster) later() *Cluster {
-	c.membersOf = sync.OnceValue(c.makeMembers)
-	c.serviced = sync.OnceValue(c.makeServiced)
-	c.named = sync.OnceValue(c.makeNamed)
-	c.applicants = sync.OnceValue(c.makeApplicants)
-	c.elsewhere = sync.OnceValue(c.otherDatacenter)
-	c.unrecorded = sync.OnceValue(c.withoutHostID)
-	c.unknown = sync.OnceValue(c.makeUnknown)
-	c.sharedIDs = sync.OnceValue(c.makeSharedIDs)
-	c.ours = sync.OnceValue(c.ourHostIDs)
+	c.derived = &derived{of: c}
 	return c
 }
 
@@ -140,15 +155,17 @@ func (c *Cluster) Matrix() *matrix.Matrix { return c.all }
 // Members joins the data of Kubernetes and of the peers, sorted by datacenter, rack, ordinal, host
 // ID. It has every Service and Pod, every ordinal that a StatefulSet wants and that has neither
 // yet, and every host ID that only rows mention. The caller must not change them.
-func (c *Cluster) Members() []Member { return c.membersOf() }
+func (c *Cluster) Members() []Member {
+	return c.derived.members.get(c.derived.of, (*Cluster).makeMembers)
+}
 
 // Serviced returns the members that have a Service, by name. The caller may change the list.
-func (c *Cluster) Serviced() []*Member { return slices.Clone(c.serviced()) }
+func (c *Cluster) Serviced() []*Member { return slices.Clone(c.derived.servicedOnce()) }
 
 // MayWait returns the names of the members that have a Service and that a barrier may block.
 func (c *Cluster) MayWait() []string {
 	var out []string
-	for _, m := range c.serviced() {
+	for _, m := range c.derived.servicedOnce() {
 		if m.MayWait() {
 			out = append(out, m.Ref.Member)
 		}
@@ -158,7 +175,9 @@ func (c *Cluster) MayWait() []string {
 
 // Member returns the member of that name: with a Service, with a Pod, or in the ordinals of a
 // StatefulSet. Nil if there is none.
-func (c *Cluster) Member(name string) *Member { return c.named()[name] }
+func (c *Cluster) Member(name string) *Member {
+	return c.derived.named.get(c.derived.of, (*Cluster).makeNamed)[name]
+}
 
 func (c *Cluster) makeNamed() map[string]*Member {
 	members := c.Members()

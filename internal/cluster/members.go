@@ -4,9 +4,9 @@ package cluster
 
 import (
 	"cmp"
-	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -159,6 +159,9 @@ func (c *Cluster) member(name string, row *matrix.Row) Member {
 // takeRow copies the row's state into the member.
 func (mb *Member) takeRow(row *matrix.Row) {
 	mb.Reported = row.Reported && row.Trouble.IsZero()
+	if row.Stale.IsZero() && row.Trouble.IsZero() {
+		return
+	}
 	mb.RowStale, mb.RowTrouble = row.Stale.Message(mb.podName()), row.Trouble.Message(mb.podName())
 }
 
@@ -229,7 +232,7 @@ func (c *Cluster) wantedMembers() []Member {
 		set := &c.StatefulSets[i]
 		first, n := Ordinals(set)
 		for o := first; o < first+min(n, maxWanted); o++ {
-			name := fmt.Sprintf("%s-%d", set.Name, o)
+			name := memberName(set.Name, o)
 			if _, ok := c.ix.refs[name]; ok {
 				continue
 			}
@@ -285,7 +288,9 @@ func MemberNames(set *appsv1.StatefulSet) []string {
 	first, n := Ordinals(set)
 	names := make([]string, min(n, maxWanted))
 	for i := range names {
-		names[i] = fmt.Sprintf("%s-%d", set.Name, first+i)
+		names[i] = memberName(set.Name, first+i)
 	}
 	return names
 }
+
+func memberName(set string, ordinal int) string { return set + "-" + strconv.Itoa(ordinal) }

@@ -3,8 +3,6 @@
 package cluster
 
 import (
-	"fmt"
-
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 
@@ -26,7 +24,7 @@ func (c *Cluster) HeldByOrder(member string) string {
 		return ""
 	}
 	for o := first; o < int(ordinal); o++ {
-		lower := fmt.Sprintf("%s-%d", set.Name, o)
+		lower := memberName(set.Name, o)
 		if pod := c.ix.pods[lower]; pod == nil || !PodReady(pod) {
 			return lower
 		}

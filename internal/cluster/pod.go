@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"fmt"
 	"iter"
+	"strconv"
 	"strings"
 	"time"
 
@@ -22,7 +23,7 @@ func PodState(pod *corev1.Pod) string {
 	if of == 0 {
 		return word
 	}
-	return fmt.Sprintf("%s%s%d/%d", word, between, done, of)
+	return word + between + strconv.Itoa(done) + "/" + strconv.Itoa(of)
 }
 
 // BecausePod is PodState in a sentence.

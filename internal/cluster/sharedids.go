@@ -45,7 +45,7 @@ func (c *Cluster) makeSharedIDs() map[hostid.ID][]string {
 
 // SharedBy returns the other members that have the host ID which the member's Service records.
 func (c *Cluster) SharedBy(member string) []string {
-	return slices.DeleteFunc(slices.Clone(c.sharedIDs()[c.ix.refs[member].HostID]),
+	return slices.DeleteFunc(slices.Clone(c.derived.sharedIDsOnce()[c.ix.refs[member].HostID]),
 		func(name string) bool { return name == member })
 }
 
@@ -53,7 +53,7 @@ func (c *Cluster) SharedBy(member string) []string {
 // members are missing, and none of the members may start by that host ID.
 func (c *Cluster) sharedBlockers() []matrix.Blocker {
 	var out []matrix.Blocker
-	shared := c.sharedIDs()
+	shared := c.derived.sharedIDsOnce()
 	for _, id := range slices.Sorted(maps.Keys(shared)) {
 		out = append(out, matrix.Blocker{Reason: words.HostIDShared,
 			Cause: words.New(words.HostIDOfMembers, "hostID", id, "members", shared[id])})

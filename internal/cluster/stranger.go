@@ -36,11 +36,11 @@ func (c *Cluster) WhyNotRemovable(hostID hostid.ID) words.Message {
 	if dc != "" && !slices.Contains(c.datacenters(), dc) {
 		return words.New(words.StrangerElsewhere, "datacenter", dc)
 	} else if dc == "" {
-		if sign := c.elsewhere(); !sign.IsZero() {
+		if sign := c.derived.elsewhere.get(c.derived.of, (*Cluster).otherDatacenter); !sign.IsZero() {
 			return words.New(words.StrangerElsewhere, "sign", sign)
 		}
 	}
-	if unknown := c.unrecorded(); len(unknown) > 0 {
+	if unknown := c.derived.unrecorded.get(c.derived.of, (*Cluster).withoutHostID); len(unknown) > 0 {
 		return words.New(words.StrangerMayBeOurs, "members", unknown)
 	}
 	if o := c.all.Opinion(hostID); len(o.Up) > 0 || len(o.Down) == 0 {
@@ -79,15 +79,19 @@ func (c *Cluster) WhyNotRemovable(hostID hostid.ID) words.Message {
 
 // MayBeElsewhere reports whether a host ID that no member here has may be a node of another
 // datacenter: there is a sign of one. Otherwise the node was a member here.
-func (c *Cluster) MayBeElsewhere() bool { return !c.elsewhere().IsZero() }
+func (c *Cluster) MayBeElsewhere() bool {
+	return !c.derived.elsewhere.get(c.derived.of, (*Cluster).otherDatacenter).IsZero()
+}
 
 // Unknown returns the host IDs, UP or DOWN, that rows list and that nothing here explains: no
 // member has, replaces or reports them. They also have no row and no place in a report of another
 // datacenter. The caller must not change them.
-func (c *Cluster) Unknown() []hostid.ID { return c.unknown() }
+func (c *Cluster) Unknown() []hostid.ID {
+	return c.derived.unknown.get(c.derived.of, (*Cluster).makeUnknown)
+}
 
 func (c *Cluster) makeUnknown() []hostid.ID {
-	ours := c.ours()
+	ours := c.derived.oursOnce()
 	var out []hostid.ID
 	for i := range c.all.Nodes() {
 		n := &c.all.Nodes()[i]
@@ -119,7 +123,7 @@ func (c *Cluster) ourHostIDs() map[hostid.ID]bool {
 // othersOf returns the nodes of a datacenter, except but, that no member here has: with any, the
 // datacenter is not wholly ours.
 func (c *Cluster) othersOf(datacenter string, but hostid.ID) []string {
-	ours := c.ours()
+	ours := c.derived.oursOnce()
 	var out []string
 	for i := range c.all.Nodes() {
 		if n := &c.all.Nodes()[i]; n.HostID != "" && n.HostID != but && n.Datacenter == datacenter && !n.Removed &&
@@ -221,7 +225,7 @@ func (c *Cluster) datacenterOf(hostID hostid.ID) string {
 // ID: an unknown host ID may be that node.
 func (c *Cluster) withoutHostID() []string {
 	var out []string
-	shared := c.sharedIDs()
+	shared := c.derived.sharedIDsOnce()
 	for _, name := range c.ix.names() {
 		id := c.ix.refs[name].HostID
 		if id != "" && !c.replacedUnrecorded(name) && len(shared[id]) == 0 &&
