@@ -125,6 +125,8 @@ type Self struct {
 	// true if that barrier has just opened: its stabilisation time counts until a node, or the
 	// controller's view, blocks.
 	Launcher, Just bool
+	// Annotation is the present value of api.AnnotationBarrier; empty without one.
+	Annotation string
 }
 
 // Gate is one member's gate. New makes it; Judge changes it.
@@ -134,15 +136,16 @@ type Gate struct {
 	started time.Time
 
 	// From the last reading: the stabilisation time and the cluster's health policy.
-	window    time.Duration
-	policy    api.StatusReportHealthPolicy
-	lease     leaseWatch
-	stability stability
-	permits   permits
-	relays    relays
-	peers     peering
-	last      earlier
-	ran       hostid.ID // with which ScyllaDB has run in this Pod; empty while unknown
+	window     time.Duration
+	policy     api.StatusReportHealthPolicy
+	lease      leaseWatch
+	stability  stability
+	permits    permits
+	relays     relays
+	peers      peering
+	last       earlier
+	annotation annotation
+	ran        hostid.ID // with which ScyllaDB has run in this Pod; empty while unknown
 
 	seen *cluster.Cluster
 	// Newer counts newer views that closed a gate with a permit, Relayed the relayed ones.
@@ -152,7 +155,7 @@ type Gate struct {
 // New returns a gate that begins to wait now.
 func New(s Self, r Reads) *Gate {
 	return &Gate{Self: s, reads: r, started: r.Now(), window: healthpolicy.Window(s.Stabilisation, nil),
-		policy: healthpolicy.Of(nil)}
+		policy: healthpolicy.Of(nil), annotation: annotation{text: s.Annotation}}
 }
 
 // Seen returns the last reading of the cluster; nil before.

@@ -14,6 +14,50 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
+// annotationPause is the minimum time between two writes of the annotation, even if nodes flap.
+const annotationPause = 5 * time.Second
+
+// annotation is the last known text of api.AnnotationBarrier on this Pod, and the last write.
+type annotation struct {
+	text, written string
+	at            time.Time
+}
+
+// Annotate returns the text that api.AnnotationBarrier of this Pod must have after a verdict, empty
+// for none. due is false if nothing is to be written now. The caller passes the result to
+// Annotated.
+func (g *Gate) Annotate(v bootstrap.Verdict) (text string, due bool) {
+	if w := g.Waits(v); w != nil {
+		var err error
+		if text, err = api.EncodeBarrierWait(w); err != nil {
+			return "", false
+		}
+	}
+	a, now := &g.annotation, g.reads.Now()
+	if text == a.text || !v.Satisfied && !a.at.IsZero() && now.Sub(a.at) < annotationPause {
+		return "", false
+	}
+	a.written, a.at = text, now
+	return text, true
+}
+
+// Annotated takes the result of a write: nil, or why it failed. After a failure that is not a
+// refusal the annotation is unknown. A launcher that cannot remove the annotation stays closed: the
+// controller would still judge this Pod as one that waits.
+func (g *Gate) Annotated(v bootstrap.Verdict, failed *matrix.Blocker, refused bool) bootstrap.Verdict {
+	switch a := &g.annotation; {
+	case failed == nil:
+		a.text = a.written
+		return v
+	case !refused:
+		a.text = "?"
+	}
+	if v.Satisfied && g.Launcher {
+		return g.Blocked(*failed)
+	}
+	return v
+}
+
 // Waits returns the facts about a verdict that only this Pod has, for its annotation: the remaining
 // stabilisation time, the result of the final check, and its volume. Nil if the reports show all.
 func (g *Gate) Waits(v bootstrap.Verdict) *api.BarrierWait {

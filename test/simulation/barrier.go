@@ -55,7 +55,6 @@ type barrier struct {
 	verdict bootstrap.Verdict
 	version int       // of the objects at the last judgement
 	next    time.Time // when it judges again without a change
-	said    time.Time // when it wrote its Pod's annotation last
 	// Of the invariants: the views that it went by, and what reporters that do not lie have told it.
 	last order
 	told map[string]told
@@ -88,30 +87,23 @@ func (w *world) barriers() {
 		if w.judge(p) {
 			w.open(p)
 		}
-		w.say(p)
 	}
 }
-
-// sayPause is how often a barrier writes its Pod's annotation, as package barrier does.
-const sayPause = 5 * time.Second
 
 // say writes to the Pod what its gate has to say; the annotation goes when it opens.
 func (w *world) say(p *pod) {
 	b := p.barrier
-	if w.Rule == Operator || b == nil || b.gate == nil || w.isCut(p) {
+	if b.gate == nil {
 		return
 	}
-	text := ""
-	if is := b.gate.Waits(b.verdict); is != nil {
-		var err error
-		if text, err = api.EncodeBarrierWait(is); err != nil {
-			w.violate("%s: what its barrier says: %v", p.name, err)
-		}
-	}
-	if p.obj.Annotations[api.AnnotationBarrier] == text || !b.verdict.Satisfied && !b.said.IsZero() && w.now.Sub(b.said) < sayPause {
+	text, due := b.gate.Annotate(b.verdict)
+	switch {
+	case !due:
+		return
+	case w.isCut(p):
+		b.verdict = b.gate.Annotated(b.verdict, unreachable(), false)
 		return
 	}
-	b.said = w.now
 	o := p.obj.DeepCopy()
 	if text == "" {
 		delete(o.Annotations, api.AnnotationBarrier)
@@ -120,6 +112,7 @@ func (w *world) say(p *pod) {
 	}
 	p.obj = o
 	w.wrote()
+	b.verdict = b.gate.Annotated(b.verdict, nil, false)
 }
 
 func (w *world) open(p *pod) {
@@ -160,17 +153,9 @@ func (w *world) judge(p *pod) bool {
 		b.reads = &watched{reads: &reads{w, p}}
 		b.gate = gate.New(w.self(p), b.reads)
 	}
-	if p.query.disk == bootstrap.BootstrappedYes { // needs no other source, unless the volume is another member's
-		b.verdict = bootstrap.Decide(bootstrap.Input{Member: &cluster.Member{Ref: cluster.Place(p.name, nil)}, Disk: p.query.disk})
-		if in, err := b.gate.Input(w.readByBarrier(p)); err == nil && !w.isCut(p) {
-			if v := bootstrap.Decide(in); v.Decision == bootstrap.DecisionRefuse {
-				b.verdict = v
-			}
-		}
-		return b.verdict.Satisfied
-	}
-	if w.isCut(p) {
-		return false
+	if v, ok, _ := b.gate.Restart(); ok {
+		b.verdict = v
+		return v.Satisfied
 	}
 	if b.version == w.version && w.now.Before(b.next) {
 		return false
@@ -194,10 +179,11 @@ func (w *world) judge(p *pod) bool {
 	}
 	b.verdict = v
 	w.judgeOrder(p)
-	if v.Satisfied {
-		w.judgeOpening(p, v)
+	w.say(p)
+	if b.verdict.Satisfied {
+		w.judgeOpening(p, b.verdict)
 	}
-	return v.Satisfied
+	return b.verdict.Satisfied
 }
 
 // self has what only the Pod knows.
@@ -215,6 +201,7 @@ func (w *world) self(p *pod) gate.Self {
 	if p.stage == launching {
 		s.Volume = w.query(p.claim.disk).volume
 		s.Launcher, s.Just = true, w.now.Sub(p.opened.at) < 30*time.Second
+		s.Annotation = p.obj.Annotations[api.AnnotationBarrier]
 	}
 	return s
 }
@@ -275,12 +262,9 @@ func (w *world) launch(p *pod) (*startArgs, bool) {
 	if w.Rule == OwnSeed {
 		return &startArgs{seeds: []string{p.obj.Status.PodIP}}, true
 	}
-	if w.isCut(p) {
-		return nil, false
-	}
 	if w.Rule == Operator {
 		svc := w.service[p.name]
-		if svc == nil {
+		if svc == nil || w.isCut(p) {
 			return nil, false
 		}
 		return &startArgs{seeds: w.operatorSeeds(p), replace: svc.Labels[api.LabelReplacingNodeHostID]}, true
@@ -305,7 +289,7 @@ func (w *world) launch(p *pod) (*startArgs, bool) {
 // readLaunch is what the launcher reads for a start; without a code where it cannot start by it.
 func (w *world) readLaunch(p *pod) (*startArgs, words.Code) {
 	l, svc := &p.launcher, w.service[p.name]
-	if svc == nil {
+	if svc == nil || w.isCut(p) {
 		l.why = "no Service"
 		return nil, ""
 	}
@@ -338,9 +322,7 @@ func (w *world) judgesAgain(p *pod) bool {
 	if !w.looksAgain() {
 		return true
 	}
-	opens := w.judge(p)
-	w.say(p)
-	return opens
+	return w.judge(p)
 }
 
 // waits is true while the barrier of a Pod keeps it waiting, or its launcher by the same rules.

@@ -26,10 +26,26 @@ type reads struct {
 	p *pod
 }
 
+// unreachable is the answer of an API server that a Pod does not reach.
+func unreachable() *matrix.Blocker {
+	return &matrix.Blocker{Reason: words.APIUnreachable, Detail: errSilent.Error()}
+}
+
+// cut is why the Pod does not reach the API server; nil if it does.
+func (r *reads) cut() *matrix.Blocker {
+	if r.w.isCut(r.p) {
+		return unreachable()
+	}
+	return nil
+}
+
 func (r *reads) Now() time.Time { return r.p.clock(r.w) }
 
 // Cluster has the view of what an API server answers, which may be behind.
 func (r *reads) Cluster() (*cluster.Cluster, *matrix.Blocker) {
+	if x := r.cut(); x != nil {
+		return nil, x
+	}
 	o := r.w.objects(kindsOfBarrier)
 	o.StatusReport, _ = r.Report()
 	return cluster.New(o, cluster.SourceReport, r.p.clock(r.w)), nil
@@ -37,8 +53,8 @@ func (r *reads) Cluster() (*cluster.Cluster, *matrix.Blocker) {
 
 // Report has the view and the identity that an API server answers, and all else as it is.
 func (r *reads) Report() (*api.ScyllaDBStatusReport, *matrix.Blocker) {
-	if r.w.status == nil {
-		return nil, &matrix.Blocker{Reason: words.APIUnreachable, Detail: "not found"}
+	if r.w.status == nil || r.w.isCut(r.p) {
+		return nil, unreachable()
 	}
 	out := *r.w.status
 	if r.w.permits() {
@@ -51,12 +67,17 @@ func (r *reads) Report() (*api.ScyllaDBStatusReport, *matrix.Blocker) {
 
 func (r *reads) LeaseName() string { return "kubectl-scylla/" + api.LeaseName }
 
-func (r *reads) Lease() (*coordinationv1.Lease, words.Message) { return r.w.lease, words.Message{} }
+func (r *reads) Lease() (*coordinationv1.Lease, words.Message) {
+	if r.w.isCut(r.p) {
+		return nil, words.New(words.LeaseUnread, "lease", r.LeaseName(), "error", errSilent.Error())
+	}
+	return r.w.lease, words.Message{}
+}
 
 func (r *reads) Claim(name string) (types.UID, bool, *matrix.Blocker) {
 	c := r.w.claims[name]
-	if c == nil {
-		return "", false, nil
+	if x := r.cut(); c == nil || x != nil {
+		return "", false, x
 	}
 	return c.obj.UID, c.deleting, nil
 }
@@ -64,6 +85,9 @@ func (r *reads) Claim(name string) (types.UID, bool, *matrix.Blocker) {
 func (r *reads) PodUID() (types.UID, *matrix.Blocker) { return r.p.obj.UID, nil }
 
 func (r *reads) Ran() hostid.ID {
+	if r.w.isCut(r.p) {
+		return ""
+	}
 	row, err := api.DecodeNodeStatusReport(r.p.obj.Annotations[api.AnnotationNodeStatusReport])
 	if err != nil {
 		return ""
@@ -72,6 +96,9 @@ func (r *reads) Ran() hostid.ID {
 }
 
 func (r *reads) Pods(of *cluster.Cluster) (cluster.Objects, map[string]string, *matrix.Blocker) {
+	if x := r.cut(); x != nil {
+		return cluster.Objects{}, nil, x
+	}
 	objects, digests := of.Objects, map[string]string{}
 	now := r.w.objects(everything)
 	objects.Pods, objects.Decoder, objects.Read = now.Pods, now.Decoder, objects.Read|cluster.KindPods
@@ -83,7 +110,7 @@ func (r *reads) Pods(of *cluster.Cluster) (cluster.Objects, map[string]string, *
 
 func (r *reads) Neighbours() (cluster.Neighbourhood, *matrix.Blocker) {
 	all := r.w.objects(everything)
-	return cluster.Neighbourhood{Services: all.Services, Pods: all.Pods}, nil
+	return cluster.Neighbourhood{Services: all.Services, Pods: all.Pods}, r.cut()
 }
 
 var errSilent = errors.New("no answer")
@@ -111,7 +138,7 @@ func (r *reads) confirms(q *pod, m *cluster.Member, digest string) bool {
 		return r.w.Mum || q.reporter.beat.digest == digest
 	}
 	l := r.w.leases[q.name]
-	if l == nil {
+	if l == nil || r.w.isCut(r.p) {
 		return false
 	}
 	_, err := heartbeat.Read(l, m.Pod.UID, digest)
@@ -134,6 +161,9 @@ func (r *reads) Heartbeats(of []*view.Sighting) []gate.Beat {
 }
 
 func (r *reads) Relays(members []string) (found []gate.Relay, unread []string) {
+	if r.w.isCut(r.p) {
+		return nil, members
+	}
 	for _, name := range members {
 		q := r.w.pods[name]
 		if q == nil {

@@ -50,6 +50,8 @@ const (
 	quiet = 500 * time.Millisecond
 	// judgeTimeout bounds one judgement of the cluster, including the final check.
 	judgeTimeout = 30 * time.Second
+	// restartTimeout bounds the check of a bootstrapped volume's owner at the API server.
+	restartTimeout = 5 * time.Second
 )
 
 // Options of Run.
@@ -123,9 +125,6 @@ func Run(ctx context.Context, o Options) error {
 	b := &barrier{Options: o, started: o.Clock.Now(), metrics: newMetrics()}
 	b.reads.barrier = b
 	b.Log = b.Log.With("namespace", o.Namespace, "member", o.Service)
-	if o.Launcher != nil {
-		b.said.text = o.Launcher.Annotation
-	}
 	if o.Disabled {
 		b.openUnchecked(ctx)
 		return nil
@@ -135,28 +134,16 @@ func Run(ctx context.Context, o Options) error {
 			"the member is unknown: set POD_NAMESPACE and POD_NAME (downward API), or --namespace and --service-name")
 	}
 	b.gate = gate.New(b.self(), &b.reads)
-	// A definite disk state needs no other source: a restart must work without the API server.
-	if d := b.gate.Disk; d == bootstrap.BootstrappedYes || d == bootstrap.BootstrappedDecommissioned {
-		v := bootstrap.Decide(bootstrap.Input{
-			Member: &cluster.Member{Ref: cluster.Place(o.Service, nil), Namespace: o.Namespace}, Disk: d,
-			DiskDetail: b.gate.DiskDetail,
-		})
-		if v.Satisfied && b.gate.VolumeHostID != "" {
-			v = b.ownVolume(ctx, v)
-		}
-		if v.Satisfied {
-			b.Log.Info("open: "+words.Of(v.Self.Name(), v.Summary), "decision", string(v.Decision))
-			return nil
-		}
-		if v.Decision == bootstrap.DecisionRefuse {
+	if v, ok := b.restart(ctx); ok {
+		if !v.Satisfied {
 			return b.refuse(b.advise(v))
 		}
+		b.Log.Info("open: "+words.Of(v.Self.Name(), v.Summary), "decision", string(v.Decision))
+		return nil
 	}
-	c, err := o.NewClient()
-	if err != nil {
-		return fmt.Errorf("create client for the API server: %w", err)
+	if err := b.connect(); err != nil {
+		return err
 	}
-	b.client = c
 	b.events = &events{barrier: b}
 
 	var wg sync.WaitGroup
@@ -181,8 +168,9 @@ type barrier struct {
 	reads   reads
 	events  *events
 	metrics *metrics
-	said    waitAnnotation
 	started time.Time
+
+	unannotated bool // a write of the annotation failed
 
 	name      string          // of the cluster, by the flag or the last Service read; else empty
 	ctx       context.Context // of the watch: it ends with wait
@@ -203,11 +191,7 @@ func (b *barrier) wait(ctx context.Context) error {
 			b.Log.Info("stopped while waiting")
 			return ctx.Err()
 		}
-		if err := b.writeWait(ctx, v); err != nil && v.Satisfied && b.Launcher != nil {
-			// the controller would still judge this Pod as one that waits
-			v = b.gate.Blocked(b.unread(err))
-		}
-		v = b.advise(v)
+		v = b.advise(b.say(ctx, v))
 		b.metrics.observe(v)
 		switch {
 		case v.Satisfied:
@@ -230,6 +214,31 @@ func (b *barrier) wait(ctx context.Context) error {
 		}
 		timer.Stop()
 	}
+}
+
+// connect creates the client, once.
+func (b *barrier) connect() (err error) {
+	if b.client != nil {
+		return nil
+	}
+	if b.client, err = b.NewClient(); err != nil {
+		return fmt.Errorf("create client for the API server: %w", err)
+	}
+	return nil
+}
+
+// restart is the decision by the disk alone. If the volume's owner is not read in time, a
+// bootstrapped volume opens unchecked.
+func (b *barrier) restart(ctx context.Context) (bootstrap.Verdict, bool) {
+	ctx, cancel := context.WithTimeout(ctx, restartTimeout)
+	defer cancel()
+	b.reads.ctx = ctx
+	v, ok, unverified := b.gate.Restart()
+	if unverified != nil {
+		b.Log.Warn("volume owner not verified; using the host ID on the volume", "hostID", b.gate.VolumeHostID, "error",
+			words.Aging(unverified.Message(), unverified.Since, time.Time{}))
+	}
+	return v, ok
 }
 
 // judge is one judgement, with all that it reads.
@@ -271,8 +280,8 @@ func (b *barrier) key(ctx context.Context) (cluster.Key, *matrix.Blocker) {
 
 // watch starts one watch once the cluster is known. If it fails, only the intervals remain.
 func (b *barrier) watch(key cluster.Key) {
-	if b.watched == key {
-		return
+	if b.watched == key || b.ctx == nil {
+		return // watched, or the disk alone decides
 	}
 	if b.unwatch != nil {
 		b.unwatch()

@@ -35,6 +35,9 @@ type reads struct {
 func (r *reads) Now() time.Time { return r.Clock.Now() }
 
 func (r *reads) Cluster() (*cluster.Cluster, *matrix.Blocker) {
+	if err := r.connect(); err != nil {
+		return nil, new(r.unread(err))
+	}
 	key, trouble := r.key(r.ctx)
 	if trouble != nil {
 		return nil, trouble

@@ -22,49 +22,24 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
-// sayPause is the minimum time between two writes of the annotation, even if nodes flap.
-const sayPause = 5 * time.Second
-
-// waitAnnotation is the content of this Pod's annotation.
-type waitAnnotation struct {
-	text   string
-	at     time.Time
-	failed bool
-}
-
-// notKnown is the text of an annotation after a write whose result is unknown.
-const notKnown = "?"
-
-// writeWait writes the facts that only this barrier has to this Pod's annotation: the remaining
-// stabilisation time and the result of the final check. A failure does not change the behaviour of
-// the init container; the launcher does not start ScyllaDB if it cannot remove the annotation.
-func (b *barrier) writeWait(ctx context.Context, v bootstrap.Verdict) error {
-	text := ""
-	if w := b.gate.Waits(v); w != nil {
-		encoded, err := api.EncodeBarrierWait(w)
-		if err != nil {
-			b.Log.Warn("cannot encode the blockers", "error", gate.OneLine(err))
-			return nil
-		}
-		text = encoded
+// say writes the facts that only this barrier has to this Pod's annotation. A failure does not
+// change the behaviour of the init container.
+func (b *barrier) say(ctx context.Context, v bootstrap.Verdict) bootstrap.Verdict {
+	text, due := b.gate.Annotate(v)
+	if !due {
+		return v
 	}
-	now := b.Clock.Now()
-	if text == b.said.text || !v.Satisfied && !b.said.at.IsZero() && now.Sub(b.said.at) < sayPause {
-		return nil
+	err := b.annotate(ctx, text)
+	if err == nil {
+		return b.gate.Annotated(v, nil, false)
 	}
-	b.said.at = now
-	if err := b.annotate(ctx, text); err != nil {
-		if !b.said.failed {
-			b.said.failed = true // logged once: the annotation only supplements the log
-			b.Log.Warn("cannot write the blockers to this Pod", "error", gate.OneLine(err))
-		}
-		if !apierrors.IsForbidden(err) && !apierrors.IsInvalid(err) {
-			b.said.text = notKnown
-		}
-		return fmt.Errorf("write annotation %s of Pod %s/%s: %w", api.AnnotationBarrier, b.Namespace, b.Pod, err)
+	if !b.unannotated {
+		b.unannotated = true // logged once: the annotation only supplements the log
+		b.Log.Warn("cannot write the blockers to this Pod", "error", gate.OneLine(err))
 	}
-	b.said.text = text
-	return nil
+	failed := b.unread(fmt.Errorf("write annotation %s of Pod %s/%s: %w", api.AnnotationBarrier, b.Namespace, b.Pod,
+		err))
+	return b.gate.Annotated(v, &failed, apierrors.IsForbidden(err) || apierrors.IsInvalid(err))
 }
 
 // annotate writes the annotation, or removes it if text is empty.
