@@ -224,6 +224,7 @@ func (w *world) judgeDeletion(c *claim) {
 	for _, name := range w.podNames.of(w.pods) {
 		p := w.pods[name]
 		if p.claim == c && p.isReady() && p.proc != nil && p.proc.serves && w.now.Sub(p.proc.since) > bound {
+			w.result.WrongDeletions++
 			w.violate("the claim of %s is deleted, whose ScyllaDB serves and was started at %s", name, p.proc.since.Sub(start).Round(time.Second))
 		}
 	}

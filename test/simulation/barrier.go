@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/agent/launch"
@@ -293,14 +294,10 @@ func (w *world) readLaunch(p *pod) (*startArgs, words.Code) {
 		l.why = "no Service"
 		return nil, ""
 	}
-	more, err := launch.Arguments(svc.Labels, svc.Annotations)
+	args, err := argumentsOf(svc)
 	if err != nil {
 		l.why = err.Error()
 		return nil, ""
-	}
-	args := &startArgs{}
-	for _, a := range more {
-		args.take(a)
 	}
 	c := cluster.New(w.objects(cluster.KindServices|cluster.KindPods|cluster.KindReports|cluster.KindStatusReport), cluster.SourceAuto, p.clock(w))
 	in := bootstrap.StartOf(c, p.name)
@@ -328,6 +325,16 @@ func (w *world) judgesAgain(p *pod) bool {
 // waits is true while the barrier of a Pod keeps it waiting, or its launcher by the same rules.
 func (p *pod) waits() bool {
 	return p.barrier != nil && (p.stage == atBarrier || p.stage == launching && p.launcher.judges && !p.barrier.verdict.Satisfied)
+}
+
+// argumentsOf a member's Service, without seeds.
+func argumentsOf(svc *corev1.Service) (*startArgs, error) {
+	more, err := launch.Arguments(svc.Labels, svc.Annotations)
+	args := &startArgs{}
+	for _, a := range more {
+		args.take(a)
+	}
+	return args, err
 }
 
 // take reads one of the launcher's arguments.

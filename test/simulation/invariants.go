@@ -40,6 +40,7 @@ func (w *world) longDown() []string {
 // judgeStart: a new node that nobody forced starts while no other is DOWN but those that it replaces and ignores. The barrier may have opened long before: ScyllaDB's container
 // restarts in its Pod.
 func (w *world) judgeStart(s *process) {
+	w.observeStart(s)
 	o := s.pod.opened
 	if d := s.disk; d.asked || d.group != nil || o == nil || o.decision == bootstrap.DecisionForced || w.removed(d.id) {
 		return
@@ -59,6 +60,7 @@ func (w *world) removed(id string) bool {
 
 // judgeCancelled says whether the barrier could have known.
 func (w *world) judgeCancelled(r *request, dead []string) {
+	w.observeEnd(r, true, dead)
 	o := r.opened
 	if o == nil {
 		return

@@ -10,6 +10,7 @@ import (
 // Total of many runs.
 type Total struct {
 	Seeds, Failed, Faults, LetThrough, Joined, Lost, Unsafe, SecondClusters, EndlessWaits, Backwards, Unpermitted, Together, ByPeers, Recreated, FailEarly, UnsafeStarts, WrongStarts int
+	Outcomes
 }
 
 // Add a run.
@@ -33,6 +34,7 @@ func (t *Total) Add(r *Result) {
 	t.FailEarly += r.FailEarly
 	t.UnsafeStarts += r.UnsafeStarts
 	t.WrongStarts += r.WrongStarts
+	t.Outcomes.add(&r.Outcomes)
 }
 
 // RunMany runs n seeds, as many at once as there are cores: each is a world of its own. Results are in the order of the seeds.

@@ -51,6 +51,7 @@ func (w *world) people() {
 					delete(wrong, key)
 					w.tracef("a person, about %s: %s", name, what)
 					cure()
+					w.result.Commands++
 				}
 			}
 		}

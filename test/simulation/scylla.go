@@ -514,6 +514,7 @@ func (w *world) advance(g *group) {
 		g.set(s.id, normal)
 		s.seen = g.seen
 		w.result.Joined++
+		w.observeEnd(r, false, nil)
 		w.joined(s, completes)
 	}
 }
@@ -521,6 +522,7 @@ func (w *world) advance(g *group) {
 // rollBack: the joiner is left for ever, a replaced node stays banned and a member.
 func (w *world) rollBack(g *group, r *request, why string) {
 	g.current = nil
+	w.observeEnd(r, true, w.dead(g, append(slices.Clone(r.ignore), r.target)...))
 	if r.kind == replaceNode && g.members[r.target] != "" {
 		g.set(r.target, normal)
 	}

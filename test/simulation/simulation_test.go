@@ -161,24 +161,6 @@ func TestPlantedBugsAreCaught(t *testing.T) {
 	}
 }
 
-// Lost joins tell a barrier from none, also in seeds in which no start was unsafe.
-func TestWithoutABarrierMostJoinsAreLost(t *testing.T) {
-	lost := func(rule Rule) float64 {
-		sum := Total{}
-		for _, r := range RunMany(rule, 1, 12) {
-			sum.Add(&r)
-		}
-		t.Logf("%s %+v", rule, sum)
-		return float64(sum.Lost) / float64(sum.LetThrough)
-	}
-	ours := max(lost(Permits), lost(Reports))
-	for _, rule := range []Rule{AlwaysOpen, Delay} {
-		if without := lost(rule); without < 5*ours || without < 0.5 {
-			t.Errorf("%s loses %.2f of all joins, ours at most %.2f", rule, without, ours)
-		}
-	}
-}
-
 // From seed 50001 on ScyllaDB of some new nodes fails before it asks to join, and is fixed later. A launcher that does not look again starts it while another node is DOWN.
 func TestALauncherThatLooksOnceIsCaught(t *testing.T) {
 	for _, rule := range []Rule{LooksOnce, LooksOnceReports} {

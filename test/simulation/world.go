@@ -93,7 +93,8 @@ type Result struct {
 	// FailEarly: new nodes whose ScyllaDB failed before it asked to join, until that was fixed.
 	FailEarly int
 	Took      time.Duration // simulated
-	Trace     []string
+	Outcomes
+	Trace []string
 }
 
 // Failed is true when an invariant does not hold.
@@ -151,6 +152,7 @@ type world struct {
 	year    year
 
 	adversary adversary
+	eye       observer
 	leases    map[string]*coordinationv1.Lease // of heartbeats, by Pod
 	skew      map[string]time.Duration         // of clocks
 
@@ -301,6 +303,7 @@ func newWorld(o Options) *world {
 	w.year.size = years[o.World]
 	w.result.Kinds = map[string]int{}
 	w.result.Seed, w.limits = o.Seed, *cmp.Or(o.Policy, healthpolicy.Standard(view.Stabilisation, 0))
+	w.eye = newObserver()
 	w.extra = rand.New(rand.NewPCG(w.Seed, 0x1ea5e))
 	return w
 }
@@ -331,6 +334,7 @@ func (w *world) begin() {
 	}
 	w.every(10*time.Second, w.watchdog)
 	w.schedule()
+	w.crowd()
 }
 
 // actors are all that works by itself.
@@ -347,6 +351,7 @@ func (w *world) actors() {
 	w.every(2*time.Second, w.replacements)
 	w.every(time.Second, w.barriers)
 	w.every(time.Second, w.launchers)
+	w.every(time.Second, w.observe)
 }
 
 // sorted keys, for maps have no order and a seed must replay.

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package simulation
+
+import (
+	"math/rand/v2"
+	"time"
+)
+
+// CrowdedFrom is the first seed in which new nodes come while a node is DOWN, besides all else that goes wrong. Older seeds keep their course.
+const CrowdedFrom = 60_001
+
+// crowd ends ScyllaDB of a node for minutes, three times in a seed, and scales the cluster up meanwhile. It draws from a source of its own.
+func (w *world) crowd() {
+	if w.Seed < CrowdedFrom || w.Hole || w.Lag || w.Story != nil || w.World != "" {
+		return
+	}
+	rng := rand.New(rand.NewPCG(w.Seed, 0xc0de))
+	between := func(low, high time.Duration) time.Duration { return low + time.Duration(rng.Int64N(int64(high-low))) }
+	for i := range 3 {
+		at, lasts, n := time.Duration(4+8*i)*time.Minute+between(0, 3*time.Minute), between(3*time.Minute, 5*time.Minute), rng.IntN(1<<16)
+		w.after(at, func() {
+			w.result.Faults++
+			w.dieFor(lasts, n)
+		})
+		w.after(at+between(detected, 100*time.Second), w.scaleUpAny)
+	}
+}
+
+// scaleUpAny scales up the first StatefulSet that is not at its most.
+func (w *world) scaleUpAny() {
+	for _, s := range w.sets {
+		if !s.away && s.replicas < w.mostReplicas() {
+			w.scaleUpSet(s)
+			return
+		}
+	}
+}
