@@ -85,7 +85,7 @@ var proofs = []proof{
 			"controller/reports TestTheHealthPolicySetsWhenANodeIsDead",
 			"internal/agent/barrier TestTheWindowIsTheOneOfTheHealthPolicy"}},
 	{"I20", "no node joins while Pods are rolled",
-		[]string{"controller/views TestARolloutHolds", "internal/cluster TestANewcomerAndARollout"}},
+		[]string{"controller/views TestARolloutHolds", "internal/maintenance TestANewcomerAndARollout"}},
 	{"I21", "no node joins while a node leaves", []string{"internal/view TestAPermitIsWithdrawnAtOnceWhenTheViewTurns",
 		"test/e2e TestDecommissionDuringAJoin"}},
 	{"I22", "no second cluster, whatever is lost",

@@ -20,24 +20,33 @@ import (
 
 // read is the cluster of a stage whose nodes have answered.
 func read(st *stage.Stage, operations ...api.NodeOperation) *cluster.Cluster {
+	o := objects(st)
+	for i := range o.Pods {
+		said, err := api.DecodeNodeStatusReport(o.Pods[i].Annotations[api.AnnotationNodeStatusReport])
+		if err == nil {
+			said.Operations = operations
+			o.Live[o.Pods[i].Name] = said
+		}
+	}
+	return cluster.New(o, cluster.SourceLive, stage.Start.Add(time.Hour))
+}
+
+func objects(st *stage.Stage) cluster.Objects {
 	o := cluster.Objects{
 		Key:  cluster.Key{Namespace: stage.Namespace, Name: stage.Name},
 		Read: cluster.KindServices | cluster.KindPods | cluster.KindStatefulSets | cluster.KindReports,
 		Live: map[string]*api.NodeStatusReport{},
 	}
 	for _, name := range slices.Sorted(maps.Keys(st.Services)) {
-		svc, pod := st.Services[name], st.Pods[name]
-		o.Services, o.Pods = append(o.Services, *svc), append(o.Pods, *pod)
-		said, err := api.DecodeNodeStatusReport(pod.Annotations[api.AnnotationNodeStatusReport])
-		if err == nil {
-			said.Operations = operations
-			o.Live[name] = said
-		}
+		o.Services = append(o.Services, *st.Services[name])
+	}
+	for _, name := range slices.Sorted(maps.Keys(st.Pods)) {
+		o.Pods = append(o.Pods, *st.Pods[name])
 	}
 	for _, name := range slices.Sorted(maps.Keys(st.Sets)) {
 		o.StatefulSets = append(o.StatefulSets, *st.Sets[name])
 	}
-	return cluster.New(o, cluster.SourceLive, stage.Start.Add(time.Hour))
+	return o
 }
 
 // TestUnderWay also plants what is over, and what need not end: neither counts.
@@ -116,5 +125,60 @@ func TestASpecThatWasNotReadIsARollout(t *testing.T) {
 		if n := slices.IndexFunc(got, func(r maintenance.Rollout) bool { return r.StatefulSet == "demo-rack1" }) + 1; min(n, 1) != tc.want {
 			t.Errorf("%s: %+v", name, got)
 		}
+	}
+}
+
+// A decommission leaves the nodes that have joined: not those that wait, leave, or were removed.
+func TestLeaveOf(t *testing.T) {
+	t.Parallel()
+	const leaves, other = "demo-rack1-1", "demo-rack2-1"
+	id := hostid.Known(stage.HostID(2, 1))
+	for name, tc := range map[string]struct {
+		change func(*stage.Stage)
+		want   []string
+	}{
+		"all have joined":                      {func(*stage.Stage) {}, []string{"demo-rack1-0", "demo-rack2-0", other}},
+		"one leaves":                           {func(st *stage.Stage) { cells(t, st, id, api.NodeStateLeaving) }, []string{"demo-rack1-0", "demo-rack2-0"}},
+		"one joins":                            {func(st *stage.Stage) { waiting(st, other); cells(t, st, id, api.NodeStateJoining) }, []string{"demo-rack1-0", "demo-rack2-0"}},
+		"one is new":                           {func(st *stage.Stage) { st.Newcomer(2, 2) }, []string{"demo-rack1-0", "demo-rack2-0", other}},
+		"one was removed":                      {func(st *stage.Stage) { waiting(st, other); cells(t, st, id, "") }, []string{"demo-rack1-0", "demo-rack2-0"}},
+		"one is recorded, and no row lists it": {func(st *stage.Stage) { st.Pods[other].Annotations = nil; cells(t, st, id, "") }, []string{"demo-rack1-0", "demo-rack2-0"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			st := stage.New(2, 2)
+			tc.change(st)
+			c := read(st)
+			l := maintenance.LeaveOf(c, []cluster.Member{*c.Member(leaves)})
+			var got []string
+			for _, n := range l.Left {
+				got = append(got, n.Member)
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("remain (-want +got):\n%s", diff)
+			}
+			if !l.Leaves(hostid.Known(stage.HostID(1, 1))) || l.Leaves(hostid.Known(stage.HostID(1, 0))) {
+				t.Error("another node leaves")
+			}
+			if n := l.Replicas(&maintenance.Keyspace{Replicas: [][]hostid.ID{{hostid.Known(stage.HostID(1, 1)), hostid.Known(stage.HostID(1, 0))}}}, "dc1"); n != 2 {
+				t.Errorf("%d replicas in dc1: those of the node that leaves count", n)
+			}
+		})
+	}
+}
+
+// cells gives a node this state in every row; no row lists it with an empty one.
+func cells(t *testing.T, st *stage.Stage, id hostid.ID, state api.NodeState) {
+	t.Helper()
+	for _, p := range st.Pods {
+		row, err := api.DecodeNodeStatusReport(p.Annotations[api.AnnotationNodeStatusReport])
+		if err != nil {
+			continue
+		}
+		at := slices.IndexFunc(row.ObservedNodes, func(o api.ObservedNodeStatusReport) bool { return o.HostID == id })
+		if row.ObservedNodes[at].State = state; state == "" {
+			row.ObservedNodes = slices.Delete(row.ObservedNodes, at, at+1)
+		}
+		p.Annotations[api.AnnotationNodeStatusReport] = *stage.RowText(t, *row)
 	}
 }
