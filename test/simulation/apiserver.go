@@ -200,6 +200,7 @@ func (w *world) deleteMarked(step *replace.Step) {
 			return
 		}
 		w.judgeDeletion(c)
+		w.harmOfDeletion(c)
 		w.deleteClaim(c)
 	}
 	if held := y.heldDeletes.Sub(w.now); held > 0 {

@@ -429,7 +429,9 @@ func (w *world) removeDown() {
 		p := w.pods[name]
 		g := p.claim.disk.group
 		if p.proc == nil && g != nil && g.members[p.claim.disk.id] == normal && !w.lost[name] && !w.busy() && !w.someRemoved() && w.mayLose(name) {
-			if w.removeNode(g, p.claim.disk.id, w.otherLost(name)) {
+			w.careless = true
+			done := w.removeNode(g, p.claim.disk.id, w.otherLost(name))
+			if w.careless = false; done {
 				return
 			}
 		}

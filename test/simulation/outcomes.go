@@ -47,6 +47,7 @@ type Outcomes struct {
 	Waits []time.Duration
 	// Commands that a person ran.
 	Commands int
+	Followed
 }
 
 // Lost is all of By.
@@ -69,6 +70,7 @@ func (o *Outcomes) add(b *Outcomes) {
 	o.WrongDeletions += b.WrongDeletions
 	o.Waits = append(o.Waits, b.Waits...)
 	o.Commands += b.Commands
+	o.Followed.add(&b.Followed)
 }
 
 // observer sees what nobody in the world does, once a second.
@@ -210,6 +212,7 @@ func (w *world) observeEnd(r *request, lost bool, dead []string) {
 		c.lost = true
 		w.eye.could[r.proc.pod.name] = c
 	}
+	w.harmOfForce(r, b, dead)
 	age, known := Itself, time.Duration(0)
 	for _, id := range dead {
 		age, known = max(age, ageOf(b.away, id)), max(known, b.known[id])

@@ -99,7 +99,7 @@ func (w *world) cures(name string, p *pod) map[string]func() {
 		}
 		return one("delete node, claim and Pod", func() {
 			w.removeRecorded(name)
-			w.deleteClaim(p.claim)
+			w.discard(p.claim)
 			w.deletePod(p, true)
 		})
 	case p != nil && p.stage == running && p.proc != nil && !p.proc.gossips && w.Rule != Operator:
@@ -158,9 +158,15 @@ func (w *world) member(id string) bool {
 	return slices.ContainsFunc(w.groups, func(g *group) bool { return id != "" && g.members[id] != "" })
 }
 
+// discard is kubectl delete pvc, by a person.
+func (w *world) discard(c *claim) {
+	w.harmOfDeletion(c)
+	w.deleteClaim(c)
+}
+
 func (w *world) wipe(p *pod) {
 	p.failed = ""
-	w.deleteClaim(p.claim)
+	w.discard(p.claim)
 	w.deletePod(p, false)
 }
 
@@ -204,7 +210,7 @@ func (w *world) command(c words.Command) func() {
 	switch {
 	case strings.HasPrefix(text, "kubectl delete pvc"):
 		if cl := w.claims[last]; cl != nil {
-			return func() { w.deleteClaim(cl) }
+			return func() { w.discard(cl) }
 		}
 	case strings.HasPrefix(text, "kubectl delete pod"):
 		if p := w.pods[last]; p != nil {

@@ -320,6 +320,7 @@ func (w *world) ask(s *process) {
 
 // ban: no node talks to it any more, and there is no way back (5.3).
 func (w *world) ban(g *group, id string) {
+	w.harmOfBan(g, id)
 	g.banned[id] = true
 	for _, q := range slices.Clone(w.procs) {
 		if q.id == id {

@@ -168,6 +168,8 @@ type world struct {
 	healed                   bool
 	rowsWritten, viewWritten time.Time // of a story's reports
 
+	careless bool // a fault does what no printed step says
+
 	lost    map[string]bool // member whose data is gone for ever and has not been replaced or removed
 	trouble map[string]time.Time
 	choice  map[string]bool // member -> a person removes its node instead of replacing it

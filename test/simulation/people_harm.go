@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package simulation
+
+import (
+	"slices"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
+)
+
+// Followed is what came of the commands that people ran.
+type Followed struct {
+	// Harmful commands: each is a violation, and says which.
+	Harmful int
+}
+
+func (f *Followed) add(b *Followed) { f.Harmful += b.Harmful }
+
+// harm is what a person did by a printed command and should never have been told to do.
+func (w *world) harm(format string, args ...any) {
+	if w.careless || w.Rule == Operator {
+		return
+	}
+	w.result.Harmful++
+	w.violate("a person's step harms: "+format, args...)
+}
+
+// harmOfDeletion: the claim holds the data of a member that could start with it.
+func (w *world) harmOfDeletion(c *claim) {
+	d := c.disk
+	if d.group == nil || c.deleting || !w.intact(c) || d.group.banned[d.id] {
+		return
+	}
+	switch d.group.members[d.id] {
+	case normal, beingReplaced, beingRemoved:
+		w.harm("claim %s is deleted, with the data of %s, which is a member", c.obj.Name, short(d.id))
+	}
+}
+
+// intact is true for a volume with which its node can start.
+func (w *world) intact(c *claim) bool {
+	return c.disk.complete && (c.machine == nil || !c.machine.gone)
+}
+
+// harmOfBan: the node lives, or could start with its volume.
+func (w *world) harmOfBan(g *group, id string) {
+	if g.banned[id] || g.left[id] {
+		return
+	}
+	if s := w.running(id); s != nil {
+		w.harm("%s is banned, which runs in %s", short(id), s.pod.name)
+		return
+	}
+	for _, name := range w.claimNames.of(w.claims) {
+		if c := w.claims[name]; c.disk.id == id && !c.deleting && w.intact(c) {
+			w.harm("%s is banned, whose data is on %s", short(id), name)
+		}
+	}
+}
+
+// harmOfForce: a person opened a barrier, and the join is lost because of a node that was out of reach already.
+func (w *world) harmOfForce(r *request, b began, dead []string) {
+	if o := r.opened; o == nil || o.decision != bootstrap.DecisionForced {
+		return
+	}
+	if i := slices.IndexFunc(dead, func(id string) bool { return b.away[id] > 0 }); i >= 0 {
+		w.harm("%s was forced, and its join is lost because of %s, which was out of reach for %s", r.proc.pod.name, short(dead[i]), b.away[dead[i]])
+	}
+}

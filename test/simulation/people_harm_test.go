@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package simulation
+
+import "testing"
+
+// Each harm can be seen, and nothing that is lost already counts as one.
+func TestHarm(t *testing.T) {
+	type scene struct {
+		w *world
+		g *group
+		c *claim
+	}
+	for name, tc := range map[string]struct {
+		do   func(s scene)
+		want int
+	}{
+		"the claim of a member is deleted":             {func(s scene) { s.w.discard(s.c) }, 1},
+		"the claim of a banned member is deleted":      {func(s scene) { s.g.banned["a"] = true; s.w.discard(s.c) }, 0},
+		"the claim of a removed node is deleted":       {func(s scene) { s.g.drop("a"); s.w.discard(s.c) }, 0},
+		"the claim of a machine that is gone":          {func(s scene) { s.c.machine = &machine{gone: true}; s.w.discard(s.c) }, 0},
+		"the claim of a node that had not noted it":    {func(s scene) { s.c.disk.complete = false; s.w.discard(s.c) }, 0},
+		"a member whose volume is well is banned":      {func(s scene) { s.w.ban(s.g, "a") }, 1},
+		"a member whose machine is gone is banned":     {func(s scene) { s.c.machine = &machine{gone: true}; s.w.ban(s.g, "a") }, 0},
+		"a member whose claim was deleted is banned":   {func(s scene) { s.w.deleteClaim(s.c); s.w.ban(s.g, "a") }, 0},
+		"a fault bans a member":                        {func(s scene) { s.w.careless = true; s.w.ban(s.g, "a") }, 0},
+		"a member is banned twice, and counts once":    {func(s scene) { s.w.ban(s.g, "a"); s.w.ban(s.g, "a") }, 1},
+		"the old procedure of the operator is its own": {func(s scene) { s.w.Rule = Operator; s.w.ban(s.g, "a") }, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(Options{Rule: Permits})
+			w.applySet("rack1", 1, false)
+			p := w.makePod(w.sets[0], 0)
+			w.removePod(p)
+			g := newGroup(0)
+			g.set("a", normal)
+			*p.claim.disk = disk{id: "a", group: g, complete: true}
+			if tc.do(scene{w, g, p.claim}); w.result.Harmful != tc.want || len(w.result.Violations) != tc.want {
+				t.Errorf("%d harmful steps, want %d: %v", w.result.Harmful, tc.want, w.result.Violations)
+			}
+		})
+	}
+}
