@@ -31,13 +31,15 @@ type query struct {
 const silentQuery = 4
 
 // silent is true in a world whose disks never return their host IDs.
-func (w *world) silent() bool { return w.Seed%silentQuery == 0 && w.Rule != Operator && w.World == "" }
+func (w *world) silent() bool {
+	return w.Seed%silentQuery == 0 && w.Rule != Operator && w.World == "" || w.without(OffHostID)
+}
 
 // query is the query of system.local (3.3): what was not flushed, it does not see (3.4).
 func (w *world) query(d *disk) query {
 	q := query{disk: bootstrap.BootstrappedNo, volume: bootstrap.VolumeUsed}
 	switch {
-	case d.id == "":
+	case d.id == "" && !w.without(OffFiles):
 		return query{disk: bootstrap.BootstrappedUnknown, volume: bootstrap.VolumeEmpty}
 	case !d.row || w.silent():
 		q.disk = bootstrap.BootstrappedUnknown // no SSTable to load, or no tool to load it
@@ -152,7 +154,11 @@ func (w *world) judge(p *pod) bool {
 	}
 	if b.gate == nil {
 		b.reads = &watched{reads: &reads{w, p}}
-		b.gate = gate.New(w.self(p), b.reads)
+		var of gate.Reads = b.reads
+		if len(w.Off) > 0 {
+			of = &blind{watched: b.reads}
+		}
+		b.gate = gate.New(w.self(p), of)
 	}
 	if v, ok, _ := b.gate.Restart(); ok {
 		b.verdict = v
@@ -191,12 +197,15 @@ func (w *world) judge(p *pod) bool {
 func (w *world) self(p *pod) gate.Self {
 	s := gate.Self{
 		Namespace: namespace, Member: p.name, Pod: p.name, Claim: p.claim.obj.Name, Policy: api.PolicyReports,
-		Disk: p.query.disk, Volume: p.query.volume, VolumeHostID: hostid.ID(p.query.hostID),
+		Disk: p.query.disk, Volume: p.query.volume, VolumeHostID: hostid.ID(p.query.hostID), Stabilisation: w.window(),
 	}
-	if w.permits() {
+	if w.without(OffOwner) {
+		s.VolumeHostID = ""
+	}
+	if w.permits() && !w.without(OffPermit) {
 		s.Policy = api.PolicyPermits
 	}
-	if w.peers() {
+	if w.peers() && !w.without(OffPeers) {
 		s.WhenSilent = api.WhenSilentPeers
 	}
 	if p.stage == launching {
@@ -260,9 +269,6 @@ func (w *world) launch(p *pod) (*startArgs, bool) {
 	if p.query.disk == bootstrap.BootstrappedYes {
 		return &startArgs{}, true // ScyllaDB knows its peers
 	}
-	if w.Rule == OwnSeed {
-		return &startArgs{seeds: []string{p.obj.Status.PodIP}}, true
-	}
 	if w.Rule == Operator {
 		svc := w.service[p.name]
 		if svc == nil || w.isCut(p) {
@@ -280,7 +286,7 @@ func (w *world) launch(p *pod) (*startArgs, bool) {
 			p.opened.byPeers = byPeers(p.barrier.verdict)
 			return args, true
 		}
-		if l.judges = true; w.looksAgain() {
+		if l.judges = true; !w.without(OffLauncher) {
 			p.barrier = &barrier{}
 		}
 	}
@@ -299,7 +305,15 @@ func (w *world) readLaunch(p *pod) (*startArgs, words.Code) {
 		l.why = err.Error()
 		return nil, ""
 	}
-	c := cluster.New(w.objects(cluster.KindServices|cluster.KindPods|cluster.KindReports|cluster.KindStatusReport), cluster.SourceAuto, p.clock(w))
+	if w.without(OffSeeds) {
+		args.seeds = []string{w.pods[w.podNames.of(w.pods)[0]].obj.Status.PodIP}
+		return args, "fixed"
+	}
+	o := w.objects(cluster.KindServices | cluster.KindPods | cluster.KindReports | cluster.KindStatusReport)
+	if w.without(OffFounder) {
+		eldest(&o, p.name)
+	}
+	c := cluster.New(o, cluster.SourceAuto, p.clock(w))
 	in := bootstrap.StartOf(c, p.name)
 	in.Address, in.Volume = p.obj.Status.PodIP, w.query(p.claim.disk).volume
 	choice := bootstrap.Seeds(in)
@@ -311,16 +325,8 @@ func (w *world) readLaunch(p *pod) (*startArgs, words.Code) {
 	return args, choice.Code
 }
 
-// looksAgain is false for planted bugs whose launcher starts ScyllaDB by the opening of its barrier.
-func (w *world) looksAgain() bool { return w.Rule != LooksOnce && w.Rule != LooksOnceReports }
-
 // judgesAgain is the judgement of the barrier, which the launcher repeats before each start on a volume that is not known to be COMPLETED.
-func (w *world) judgesAgain(p *pod) bool {
-	if !w.looksAgain() {
-		return true
-	}
-	return w.judge(p)
-}
+func (w *world) judgesAgain(p *pod) bool { return w.without(OffLauncher) || w.judge(p) }
 
 // waits is true while the barrier of a Pod keeps it waiting, or its launcher by the same rules.
 func (p *pod) waits() bool {

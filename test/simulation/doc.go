@@ -42,6 +42,9 @@
 // Options.World chooses another world: a year (year.go) of 6, 30 or 300 nodes, in which each fault has the rate that somebody has published, or one
 // that is assumed. Quiet time is cut out of it: TestSeeds -world=year-6.
 //
+// Options.Off has protections that do nothing (off.go): the world answers the gate, the launcher and the controller as if there were nothing to protect from. The
+// judge sees what there is.
+//
 // Later additions draw from sources of their own, so that older seeds keep their course as far as possible.
 //
 // # Outcomes

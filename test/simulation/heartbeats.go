@@ -80,6 +80,9 @@ func (b *beats) Ask(_ context.Context, all []heartbeats.Target) {
 			answer = b.w.onLease
 		}
 		number, ok := answer(&t)
+		if b.w.without(OffHeartbeats) {
+			number, ok = int64(b.w.now.Sub(start)), true
+		}
 		if !ok {
 			m.pulse.Miss()
 			continue

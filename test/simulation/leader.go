@@ -84,9 +84,13 @@ func (w *world) elected() {
 	c := &w.control
 	c.terms++
 	c.transitions++
+	most := w.most()
+	if w.without(OffOne) {
+		most = 8
+	}
 	l := &leader{name: fmt.Sprintf("controller-%d", c.terms), began: w.now, queue: &queued{}}
 	l.tracker = views.New(views.Options{
-		Clock: processClock{w: w, who: l.name}, Log: silent, MaxPermits: w.most(), Window: view.Stabilisation, Heartbeats: &beats{w: w, who: l.name},
+		Clock: processClock{w: w, who: l.name}, Log: silent, MaxPermits: most, Window: view.Stabilisation, Heartbeats: &beats{w: w, who: l.name},
 		Epoch: func(context.Context) (int64, error) { return c.transitions + 1, nil },
 	})
 	_ = l.tracker.Source().Start(context.Background(), l.queue) // it only takes the queue
@@ -212,6 +216,9 @@ func (l *leader) observe(w *world) {
 		l.reading = nil
 	}
 	l.seen, l.cache, l.queue.is = w.version, w.objects(everything), true
+	if w.without(OffHold) {
+		calm(&l.cache)
+	}
 }
 
 // unheeded is a second of a leader none of whose requests arrives.

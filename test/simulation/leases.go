@@ -95,8 +95,8 @@ func (w *world) onLease(t *heartbeats.Target) (int64, bool) {
 	}
 	answer, err := heartbeat.Read(l, t.UID, t.Digest)
 	number := answer.Number
-	if err == nil && w.Rule == LeaseStands {
-		number = int64(w.now.Sub(start)) // a planted bug
+	if w.without(OffLeaseBeats) {
+		number = int64(w.now.Sub(start))
 	}
 	return number, err == nil
 }

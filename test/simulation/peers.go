@@ -11,7 +11,7 @@ import (
 
 // peers is true in a world whose barriers have that flag. Its reporters have heartbeats, or the flag would do nothing.
 func (w *world) peers() bool {
-	return (w.Rule == Permits || w.Rule == LooksOnce || w.Rule == PeersBelieved) && w.Seed%13 == 0 && w.Seed%7 != 0
+	return w.permits() && w.Seed%13 == 0 && w.Seed%7 != 0
 }
 
 // absentControllers lets no controller lead for longer than a barrier of this flag waits, twice in a seed, and scales the cluster up meanwhile. It draws from a source of its own.

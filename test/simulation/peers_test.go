@@ -25,12 +25,12 @@ func TestNewcomersAreLetInByPeersAlone(t *testing.T) {
 func TestTheHoleStaysClosedByPeers(t *testing.T) {
 	believed := Total{}
 	for seed := uint64(13); believed.Unsafe < 3 && seed < 13*100; seed += 13 {
-		o := Options{Seed: seed, Rule: PeersBelieved, Hole: true, Mum: true}
+		o := Options{Seed: seed, Rule: Permits, Off: []Off{OffPeersBeats}, Hole: true, Mum: true}
 		r := Run(o)
 		if believed.Add(&r); r.Unsafe == 0 {
 			continue
 		}
-		o.Rule = Permits
+		o.Off = nil
 		complain(t, Run(o), false)
 	}
 	if t.Logf("rows are believed %+v", believed); believed.Unsafe < 3 {

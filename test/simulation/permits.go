@@ -11,14 +11,8 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/view"
 )
 
-// permits is true under policy permits, with or without a bug.
-func (w *world) permits() bool {
-	switch w.Rule {
-	case Permits, LooksOnce, PeersBelieved, LeaseStands:
-		return true
-	}
-	return false
-}
+// permits is true under policy permits.
+func (w *world) permits() bool { return w.Rule == Permits }
 
 // judgeOrder: the views that a barrier goes by never go back.
 func (w *world) judgeOrder(p *pod) {

@@ -153,9 +153,6 @@ func (r *reads) Heartbeats(of []*view.Sighting) []gate.Beat {
 			Pod: types.NamespacedName{Namespace: namespace, Name: e.Ref.Member}, Address: e.HeartbeatAt(), Fingerprint: e.Heartbeat().Fingerprint, Digest: e.Digest,
 		})
 		out[i] = gate.Beat{Number: number, Failed: lost || !ok}
-		if r.w.Rule == PeersBelieved {
-			out[i] = gate.Beat{Number: int64(r.w.now.Sub(start))} // a planted bug
-		}
 	}
 	return out
 }

@@ -28,7 +28,7 @@ type told struct {
 // followView is what a reporter does at each poll: it asks the controller, or reads what the API server has.
 func (w *world) followView(p *pod) {
 	n, r := &w.net, &p.reporter
-	if l := w.control.leads; l != nil && !w.now.Before(w.control.stopped) && !n.chance(0.1) {
+	if l := w.control.leads; l != nil && !w.without(OffServed) && !w.now.Before(w.control.stopped) && !n.chance(0.1) {
 		if served, err := l.tracker.Served(clusterKey); err == nil {
 			v := served.StatusReportView
 			asked := w.now.Add(-n.between(0, time.Second))

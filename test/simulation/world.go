@@ -34,21 +34,15 @@ const (
 	AlwaysOpen Rule = "always-open" // the barrier lets every node through
 	Delay      Rule = "delay"       // it lets each node through after a minute
 	NeverOpen  Rule = "never-open"  // and none
-	OwnSeed    Rule = "own-seed"    // the launcher gives every node itself as seed
 	LateCounts Rule = "late-counts" // a reporter's write that arrives late, or twice, counts
-	// LooksOnce and LooksOnceReports: under permits and reports, a launcher that starts a new node whatever has happened since its barrier opened.
-	LooksOnce        Rule = "looks-once"
-	LooksOnceReports Rule = "looks-once-reports"
-	// Bugs under policy permits.
-	LeaseStands   Rule = "lease-stands"   // the number on a Lease counts although it stands still
-	PeersBelieved Rule = "peers-believed" // while no controller leads the members' rows count without a heartbeat
 )
 
 // Options of one run.
 type Options struct {
 	Seed  uint64
 	Rule  Rule
-	Trace bool // keep what happened
+	Off   []Off // protections that do nothing
+	Trace bool  // keep what happened
 	// Patience is after how long every node has to be well when all faults have ended; three hours when zero.
 	Patience time.Duration
 	// Hole makes no faults but one, again and again: no reporter reaches the API server, a node dies, and a newcomer comes.
@@ -153,6 +147,7 @@ type world struct {
 
 	adversary adversary
 	eye       observer
+	allWell   whenWell
 	leases    map[string]*coordinationv1.Lease // of heartbeats, by Pod
 	skew      map[string]time.Duration         // of clocks
 
@@ -306,6 +301,11 @@ func newWorld(o Options) *world {
 	w.result.Kinds = map[string]int{}
 	w.result.Seed, w.limits = o.Seed, *cmp.Or(o.Policy, healthpolicy.Standard(view.Stabilisation, 0))
 	w.eye = newObserver()
+	if w.without(OffGrantWindow) {
+		p := w.limits
+		p.Stabilisation.Duration = 0
+		w.Policy = &p
+	}
 	w.extra = rand.New(rand.NewPCG(w.Seed, 0x1ea5e))
 	return w
 }

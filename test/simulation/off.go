@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package simulation
+
+import (
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/view"
+)
+
+// Off is a protection that does nothing in a run. The code that ships has no switch for it: the world answers as if there were nothing to protect from.
+type Off string
+
+// Values of Off.
+const (
+	OffHostID      Off = "the volume's host ID"
+	OffFiles       Off = "the volume's files"
+	OffOwner       Off = "whose volume it is"
+	OffSeeds       Off = "the launcher's seeds"
+	OffFounder     Off = "one first node"
+	OffNeighbours  Off = "the namespace's other clusters"
+	OffReport      Off = "the report's rows"
+	OffPods        Off = "the Pods' rows"
+	OffRest        Off = "at rest"
+	OffHold        Off = "the controller's hold"
+	OffWindow      Off = "the barrier's window"
+	OffGrantWindow Off = "the controller's window"
+	OffLease       Off = "the controller's Lease"
+	OffKept        Off = "the Lease's mark of kept reports"
+	OffReporters   Off = "the reporters' answers"
+	OffDigest      Off = "their rows in these answers"
+	OffPinned      Off = "their certificates"
+	OffHeartbeats  Off = "heartbeats"
+	OffLeaseBeats  Off = "heartbeats by Lease"
+	OffPermit      Off = "permits"
+	OffFirst       Off = "the permit before the last look"
+	OffSecond      Off = "the permit after the last look"
+	OffAge         Off = "the age of a view"
+	OffClaim       Off = "the permit's Pod and volume"
+	OffServed      Off = "GET /view"
+	OffRelays      Off = "relays"
+	OffOne         Off = "one at a time"
+	OffLauncher    Off = "the launcher's judgement"
+	OffPeers       Off = "Peers"
+	OffPeersBeats  Off = "heartbeats of Peers"
+)
+
+// Protection is one row of the published table.
+type Protection struct {
+	Off     []Off
+	How     string // it is switched off
+	Permits bool   // under policy permits only
+}
+
+// Protections are all that can be switched off from outside, and the pairs that guard against the same.
+func Protections() []Protection {
+	return []Protection{
+		{[]Off{OffHostID}, "no volume returns its host ID", false},
+		{[]Off{OffFiles}, "each volume seems to have files", false},
+		{[]Off{OffOwner}, "the host ID is compared with nobody's", false},
+		{[]Off{OffSeeds}, "the first Pod is everyone's seed", false},
+		{[]Off{OffFounder}, "each member seems the oldest, and no founder is stored", false},
+		{[]Off{OffNeighbours}, "the namespace seems empty", false},
+		{[]Off{OffReport}, "they are of when all were UP last", false},
+		{[]Off{OffPods}, "they are of when all were UP last", false},
+		{[]Off{OffRest}, "each StatefulSet seems at rest for barriers", false},
+		{[]Off{OffHold}, "and for the controller", true},
+		{[]Off{OffWindow}, "it is 0 s", false},
+		{[]Off{OffGrantWindow}, "it is 0 s", true},
+		{[]Off{OffLease}, "it seems renewed and to name the cluster", false},
+		{[]Off{OffKept}, "it seems to name the cluster", false},
+		{[]Off{OffReporters}, "each seems to confirm its row", false},
+		{[]Off{OffDigest}, "each seems to have its Pod's row", false},
+		{[]Off{OffPinned}, "they are asked on port 8081 alone", true},
+		{[]Off{OffHeartbeats}, "each seems to advance, for the controller", true},
+		{[]Off{OffLeaseBeats}, "a Lease's number seems to advance", true},
+		{[]Off{OffPermit}, "barrier and launcher have policy reports", true},
+		{[]Off{OffFirst}, "the first reading has a permit", true},
+		{[]Off{OffSecond}, "the second reading is the first", true},
+		{[]Off{OffAge}, "each reading seems newer", true},
+		{[]Off{OffClaim}, "they seem to be those of the permit", true},
+		{[]Off{OffServed}, "reporters read the API server", true},
+		{[]Off{OffRelays}, "they hand on no view", true},
+		{[]Off{OffOne}, "eight permits at once", true},
+		{[]Off{OffLauncher}, "it starts ScyllaDB as soon as it has seeds", false},
+		{[]Off{OffPeers}, "no barrier has the flag", true},
+		{[]Off{OffPeersBeats}, "each seems to advance, for Peers", true},
+
+		{[]Off{OffReport, OffPods}, "", false},
+		{[]Off{OffPods, OffReporters}, "", false},
+		{[]Off{OffReporters, OffHeartbeats}, "", true},
+		{[]Off{OffDigest, OffHeartbeats}, "", true},
+		{[]Off{OffWindow, OffGrantWindow}, "", true},
+		{[]Off{OffRest, OffHold}, "", true},
+		{[]Off{OffSeeds, OffFounder}, "", false},
+		{[]Off{OffFirst, OffSecond}, "", true},
+		{[]Off{OffAge, OffLease}, "", true},
+		{[]Off{OffRelays, OffSecond}, "", true},
+		{[]Off{OffLease, OffDigest}, "", false},
+		{[]Off{OffPermit, OffLauncher}, "", true},
+	}
+}
+
+// Unswitchable are the protections that no answer of a world can take out, each with the reason.
+func Unswitchable() [][2]string {
+	return [][2]string{
+		{"the barrier's look at seeds", "it is made of the Pods that also have the rows"},
+		{"the launcher's second reading of seeds", "two equal readings are what the launcher is"},
+		{"a report that differs from the Pods", "without rows of its own it is off with the report's rows"},
+		{"the controller's states (DOWN at once, UP after two polls)", "they are inside its tracker; permits as a whole can be off"},
+		{"the pinned certificate of /view", "the simulation has no network to forge"},
+	}
+}
+
+func (w *world) without(o Off) bool { return len(w.Off) > 0 && slices.Contains(w.Off, o) }
+
+// blindFor is how long what was well counts. For ever would be too long: people remove nodes.
+const blindFor = 10 * time.Minute
+
+// whenWell is what there was when every member's row had every member as UP.
+type whenWell struct {
+	seen    int       // version of the objects
+	at, of  time.Time // when the Pods, and the report, were last like that
+	pods    map[string]*corev1.Pod
+	reports []api.ScyllaDBDatacenterNodesStatusReport
+	status  *api.ScyllaDBStatusReport
+}
+
+// rememberWell keeps the rows of the Pods, and those of the report, while all are UP.
+func (w *world) rememberWell() {
+	m := &w.allWell
+	if m.seen == w.otherVersion && w.now.Sub(m.at) < time.Minute || !w.without(OffReport) && !w.without(OffPods) {
+		return
+	}
+	m.seen = w.otherVersion
+	joined, pods := 0, map[string]*corev1.Pod{}
+	for _, name := range w.serviceNames.of(w.service) {
+		if w.service[name].Annotations[api.AnnotationNodeJoined] != "true" {
+			continue
+		}
+		joined++
+		if p := w.pods[name]; p != nil && p.row != nil && p.row.Error == nil && p.status.reporter == reporterWell && allUp(api.Plain(p.row.ObservedNodes)) {
+			pods[name] = p.obj
+		}
+	}
+	if len(pods) == joined && joined > 0 {
+		m.pods, m.at = pods, w.now
+	}
+	for _, d := range w.reports {
+		for _, r := range d.Racks {
+			for _, n := range r.Nodes {
+				if len(n.ObservedNodes) > 0 && allUp(n.ObservedNodes) {
+					joined--
+				}
+			}
+		}
+	}
+	if joined == 0 && w.status != nil {
+		m.reports, m.status, m.of = w.reports, w.status, w.now
+	}
+}
+
+func allUp(nodes []api.ObservedNode) bool {
+	return !slices.ContainsFunc(nodes, func(o api.ObservedNode) bool { return o.Status != api.NodeStatusUp })
+}
+
+// wellReport replaces the rows of the report, and leaves all else.
+func (w *world) wellReport(o *cluster.Objects) {
+	m := &w.allWell
+	if !w.without(OffReport) || m.status == nil || w.now.Sub(m.of) > blindFor || o.StatusReport == nil {
+		return
+	}
+	out := *m.status
+	out.ObjectMeta, out.Status = o.StatusReport.ObjectMeta, o.StatusReport.Status
+	o.StatusReport, o.Reports = &out, slices.Clone(m.reports)
+}
+
+// wellPods replaces the rows of the Pods, and has those Pods that are gone.
+func (w *world) wellPods(o *cluster.Objects, but string) {
+	if !w.without(OffPods) || w.now.Sub(w.allWell.at) > blindFor {
+		return
+	}
+	o.Pods, o.Decoder = slices.Clone(o.Pods), nil
+	is := map[string]bool{but: true}
+	for i := range o.Pods {
+		q := &o.Pods[i]
+		if m := w.allWell.pods[q.Name]; m != nil && !is[q.Name] {
+			*q = *q.DeepCopy()
+			q.Annotations, q.Status.ContainerStatuses = m.Annotations, m.Status.ContainerStatuses
+			q.Status.InitContainerStatuses = m.Status.InitContainerStatuses
+		}
+		is[q.Name] = true
+	}
+	for _, name := range sortedKeys(w.allWell.pods) {
+		if !is[name] {
+			o.Pods = append(o.Pods, *w.allWell.pods[name])
+		}
+	}
+}
+
+// calm has all StatefulSets at rest.
+func calm(o *cluster.Objects) {
+	o.StatefulSets = slices.Clone(o.StatefulSets)
+	for i := range o.StatefulSets {
+		s := o.StatefulSets[i].DeepCopy()
+		st := &s.Status
+		st.ObservedGeneration, st.CurrentRevision = s.Generation, st.UpdateRevision
+		st.Replicas = *s.Spec.Replicas
+		st.ReadyReplicas, st.UpdatedReplicas, st.CurrentReplicas, st.AvailableReplicas = st.Replicas, st.Replicas, st.Replicas, st.Replicas
+		o.StatefulSets[i] = *s
+	}
+}
+
+// eldest makes a member the oldest, and has no founder.
+func eldest(o *cluster.Objects, member string) {
+	o.Services = slices.Clone(o.Services)
+	for i := range o.Services {
+		if o.Services[i].Name == member {
+			o.Services[i].CreationTimestamp = metav1.NewTime(start.Add(-time.Hour))
+		}
+	}
+	if r := o.StatusReport; r != nil && r.Status.View != nil {
+		out := *r
+		out.Status.View = r.Status.View.DeepCopy()
+		out.Status.View.Founder = ""
+		o.StatusReport = &out
+	}
+}
+
+// leftOut answers to a gate, or a launcher, what is left of the objects.
+func (w *world) leftOut(o *cluster.Objects, member string) {
+	w.wellReport(o)
+	if w.without(OffRest) && o.StatefulSets != nil {
+		calm(o)
+	}
+	if w.without(OffFounder) {
+		eldest(o, member)
+	}
+}
+
+// window of a barrier; nil for that of the health policy.
+func (w *world) window() *time.Duration {
+	standard, none := view.Stabilisation, time.Duration(0)
+	switch {
+	case w.without(OffWindow):
+		return &none
+	case w.without(OffGrantWindow):
+		return &standard
+	}
+	return nil
+}
