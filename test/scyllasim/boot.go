@@ -16,6 +16,8 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
+	"github.com/kubectl-scylla/kubectl-scylla/test/scyllasim/rules"
 )
 
 func (n *Node) resolveSeeds() ([]string, error) {
@@ -141,14 +143,14 @@ func (n *Node) assemble(hostID string, seeds []string) {
 			}
 			return slices.DeleteFunc(slices.Clone(seeds), n.isMe)
 		},
-		banned:  func(id string) bool { return n.g0.state().banned(id) },
+		banned:  func(id string) bool { return rules.Banned(n.g0.state(), id) },
 		group0:  n.groupID,
 		onPeers: n.savePeers,
 	}
 	n.tr = &transport{
 		cluster: n.o.ClusterName, hostID: hostID, ip: n.o.BroadcastAddress, port: n.o.StoragePort, clock: n.clock,
 		network: n.o.Network, gate: &n.gate, handler: n.handle,
-		banned: func(id string) bool { return n.g0.state().banned(id) }, notice: n.v.banNotice(),
+		banned: func(id string) bool { return rules.Banned(n.g0.state(), id) }, notice: n.v.banNotice(),
 		onBanned: func(by string) {
 			if n.v.banNotice() {
 				select {
@@ -165,7 +167,7 @@ func (n *Node) assemble(hostID string, seeds []string) {
 
 func (n *Node) startGossip(gen int64) {
 	status := map[int]appValue{}
-	if s := n.g0.state(); s.state(n.hostID) == stateNormal {
+	if s := n.g0.state(); s.State(n.hostID) == rules.Normal {
 		status[appStatus] = appValue{Value: s.node(n.hostID).gossipStatus()}
 	}
 	schema := emptySchema
@@ -204,7 +206,7 @@ func (n *Node) notifyPeersUp() {
 	defer cancel()
 	var wg sync.WaitGroup
 	for _, t := range s.sorted() {
-		if t.State == stateNormal && t.HostID != n.hostID && n.gossip.alive(t.HostID) {
+		if t.State == rules.Normal && t.HostID != n.hostID && n.gossip.alive(t.HostID) {
 			wg.Go(func() { _ = n.sendTo(ctx, t.HostID, "gossip.notifyup", n.gossip.statesOf([]string{n.hostID}), nil) })
 		}
 	}

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/kubectl-scylla/kubectl-scylla/test/scyllasim/rules"
 )
 
 const (
@@ -85,51 +87,23 @@ func (n *Node) coordinateOnce(ctx context.Context) (bool, error) {
 	if len(requests) == 0 {
 		return false, nil
 	}
-	order := []string{requestReplace, requestJoin, requestRemove, requestLeave, requestRebuild}
-	slices.SortStableFunc(requests, func(a, b *topoNode) int {
-		if c := slices.Index(order, a.Request) - slices.Index(order, b.Request); c != 0 {
-			return c
-		}
-		return strings.Compare(a.RequestID, b.RequestID)
-	})
-	dead := n.deadNodes(st)
-	for _, r := range requests {
-		if canProceed(st, r, dead) {
-			if (r.Request == requestJoin || r.Request == requestReplace) && !supports(r.Features, st.Features) {
-				return true, n.rejectFeatures(ctx, r, st.Features)
-			}
-			return true, n.begin(ctx, r)
-		}
+	slices.SortFunc(requests, func(a, b *topoNode) int { return strings.Compare(a.RequestID, b.RequestID) })
+	dead := rules.Dead(st, n.gossip.alive)
+	next := rules.Next(st, requests, func(r *topoNode) (rules.Kind, string) { return r.Request, r.HostID }, dead)
+	if next < 0 {
+		return true, n.cancelAll(ctx, dead)
 	}
-	return true, n.cancelAll(ctx, dead)
-}
-
-// deadNodes returns the host IDs of normal nodes that this node's own gossip does not see alive. No other node's view counts.
-func (n *Node) deadNodes(st *topology) []string {
-	var dead []string
-	for _, t := range st.sorted() {
-		if t.State == stateNormal && !n.gossip.alive(t.HostID) {
-			dead = append(dead, t.HostID)
-		}
+	r := requests[next]
+	if (r.Request == rules.Join || r.Request == rules.Replace) && !supports(r.Features, st.Features) {
+		return true, n.rejectFeatures(ctx, r, st.Features)
 	}
-	return dead
-}
-
-// canProceed reports whether a request may go on with these nodes dead. Replace and removenode pass over ignored nodes; a join needs every node.
-func canProceed(st *topology, r *topoNode, dead []string) bool {
-	for _, id := range dead {
-		if (r.Request == requestReplace || r.Request == requestRemove) && slices.Contains(st.Ignored, id) {
-			continue
-		}
-		return false
-	}
-	return true
+	return true, n.begin(ctx, r)
 }
 
 func (n *Node) updateAddresses(ctx context.Context, st *topology) (bool, error) {
 	moved := map[string]string{}
 	for _, t := range st.sorted() {
-		if ip, ok := n.gossip.addressOf(t.HostID); ok && t.State != stateLeft && ip != t.IP {
+		if ip, ok := n.gossip.addressOf(t.HostID); ok && t.State != rules.Left && ip != t.IP {
 			moved[t.HostID] = ip
 		}
 	}
@@ -159,9 +133,9 @@ func (n *Node) cancelAll(ctx context.Context, dead []string) error {
 				continue
 			}
 			t.finishTask(x.RequestID, reason, now)
-			if x.Request == requestJoin || x.Request == requestReplace {
+			if x.Request == rules.Join || x.Request == rules.Replace {
 				joiners = append(joiners, *x)
-				x.State = stateLeft
+				x.State = rules.Left
 			}
 			x.Request = ""
 		}
@@ -200,14 +174,14 @@ func (n *Node) begin(ctx context.Context, r *topoNode) error {
 			return errNoChange
 		}
 		switch x.Request {
-		case requestJoin, requestReplace:
+		case rules.Join, rules.Replace:
 			x.Stage, x.InGroup0 = stageAccept, true
-		case requestLeave:
-			x.State, x.Stage = stateDecommissioning, stageReadOld
-		case requestRemove:
-			x.State, x.Stage = stateRemoving, stageReadOld
-		case requestRebuild:
-			x.State, x.Stage = stateRebuilding, stageReadOld
+		case rules.Leave:
+			x.State, x.Stage = rules.Decommissioning, stageReadOld
+		case rules.Remove:
+			x.State, x.Stage = rules.Removing, stageReadOld
+		case rules.Rebuild:
+			x.State, x.Stage = rules.Rebuilding, stageReadOld
 		}
 		return nil
 	})
@@ -229,7 +203,7 @@ func (n *Node) removeOrphans(ctx context.Context) error {
 	return n.g0.propose(ctx, func(t *topology) error {
 		for _, e := range orphans {
 			if t.node(e.HostID) == nil {
-				t.Nodes[e.HostID] = &topoNode{HostID: e.HostID, IP: e.IP, State: stateLeft}
+				t.Nodes[e.HostID] = &topoNode{HostID: e.HostID, IP: e.IP, State: rules.Left}
 			}
 		}
 		return nil

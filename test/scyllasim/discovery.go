@@ -7,6 +7,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/kubectl-scylla/kubectl-scylla/test/scyllasim/rules"
 )
 
 // discovery is what a node without a group 0 knows of other such nodes.
@@ -34,7 +36,8 @@ type shadowReply struct {
 }
 
 type shadowMember struct {
-	HostID, IP, DC, Rack, State string
+	HostID, IP, DC, Rack string
+	State                rules.State
 }
 
 // shadowRound asks the seeds, except the node itself, for the members of the cluster. It fails when none has answered after shadow_round_ms.
@@ -126,7 +129,7 @@ func (n *Node) handleDiscover(r discoverRequest) discoverReply {
 func (n *Node) handleShadow() shadowReply {
 	rep := shadowReply{Group0: n.groupID()}
 	for _, t := range n.g0.state().sorted() {
-		if t.State == stateLeft || t.State == stateNone {
+		if t.State == rules.Left || t.State == rules.None {
 			continue
 		}
 		ip, _ := n.addressOf(t.HostID)

@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/kubectl-scylla/kubectl-scylla/test/scyllasim/rules"
 )
 
 // Answers of raft_topology/upgrade.
@@ -42,15 +44,15 @@ func (n *Node) updateFeatures(ctx context.Context, st *topology) (bool, error) {
 	learned, lowest := map[string]string{}, ""
 	for _, x := range st.sorted() {
 		have := x.Features
-		if f := n.gossip.app(x.HostID, appFeatures); f != "" && f != have && x.State != stateLeft {
+		if f := n.gossip.app(x.HostID, appFeatures); f != "" && f != have && x.State != rules.Left {
 			learned[x.HostID], have = f, f
 		}
-		if x.State == stateNormal && (lowest == "" || compareFeatures(have, lowest) < 0) {
+		if x.State == rules.Normal && (lowest == "" || compareFeatures(have, lowest) < 0) {
 			lowest = have
 		}
 	}
 	enable := compareFeatures(lowest, st.Features) > 0
-	finish := st.Upgrade == upgrading && len(n.deadNodes(st)) == 0
+	finish := st.Upgrade == upgrading && len(rules.Dead(st, n.gossip.alive)) == 0
 	if len(learned) == 0 && !enable && !finish {
 		return false, nil
 	}
@@ -80,7 +82,7 @@ func (n *Node) rejectFeatures(ctx context.Context, x *topoNode, enabled string) 
 			return errNoChange
 		}
 		t.finishTask(y.RequestID, "Join is rejected during validation", time.Now().UTC())
-		y.State, y.Request = stateLeft, ""
+		y.State, y.Request = rules.Left, ""
 		return nil
 	})
 	if err == nil {
@@ -98,14 +100,14 @@ func (s *topology) upgrade() string {
 }
 
 // checkLegacyJoin returns why a cluster without raft topology refuses a join. Nothing is stored before, so the refused node may try again.
-func (n *Node) checkLegacyJoin(t *topology, r joinRequest, kind string, reject func(string, ...any) error) error {
+func (n *Node) checkLegacyJoin(t *topology, r joinRequest, kind rules.Kind, reject func(string, ...any) error) error {
 	if !supports(r.Features, t.Features) {
 		return reject("Feature check failed. This node can not join the cluster because it does not understand the features: {%s}", t.Features)
 	}
-	if kind == requestReplace {
+	if kind == rules.Replace {
 		return nil
 	}
-	if dead := n.deadNodes(t); len(dead) > 0 {
+	if dead := rules.Dead(t, n.gossip.alive); len(dead) > 0 {
 		ip, _ := n.addressOf(dead[0])
 		return reject("Node %s has gossip status=UNKNOWN. Try fixing it before adding new node to the cluster.", ip)
 	}
@@ -141,7 +143,7 @@ func (n *Node) apiUpgradeStart(apiCall) (any, error) {
 // beginUpgrade starts the upgrade to raft topology. It fails while a normal node is older than 6.0.
 func (t *topology) beginUpgrade() error {
 	for _, x := range t.sorted() {
-		if x.State == stateNormal && !supports(x.Features, raftTopologyFeatures) {
+		if x.State == rules.Normal && !supports(x.Features, raftTopologyFeatures) {
 			return fmt.Errorf("cannot upgrade to raft topology: node %s does not support it yet", x.HostID)
 		}
 	}

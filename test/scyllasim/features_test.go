@@ -8,6 +8,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/kubectl-scylla/kubectl-scylla/test/scyllasim/rules"
 )
 
 func TestSupports(t *testing.T) {
@@ -45,7 +47,7 @@ func TestOlderNewcomerIsRejectedAndLeft(t *testing.T) {
 		c := startCluster(t, 2, Options{Version: "2025.4.0"})
 		old := add(t, c, func(o *Options) { o.Version = "2025.3.1" })
 		wantExit(t, old, 1, "Startup failed: std::runtime_error (the topology coordinator rejected request to join the cluster: Feature check failed")
-		if st := c.Node(0).g0.state().state(old.HostID()); st != stateLeft {
+		if st := c.Node(0).g0.state().State(old.HostID()); st != rules.Left {
 			t.Errorf("the rejected node is %q", st)
 		}
 		l := tasks(t, c.Node(0))
@@ -104,8 +106,8 @@ func TestRestartInTheMiddleOfAJoinRollsItBack(t *testing.T) {
 				ready(t, restart(t, c, 2, nil))
 				wantExit(t, j, 1, "Bootstrap failed. See earlier errors (Rolled back: ")
 				eventually(t, "the joiner is out for ever", func() string {
-					if st := c.Node(0).g0.state().state(j.HostID()); st != stateLeft {
-						return st
+					if st := c.Node(0).g0.state().State(j.HostID()); st != rules.Left {
+						return string(st)
 					}
 					return ""
 				})

@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
+	"github.com/kubectl-scylla/kubectl-scylla/test/scyllasim/rules"
 )
 
 // tokensPerNode is num_tokens. It is small to keep the stored topology small.
@@ -85,7 +87,7 @@ func (n *Node) rejoin(gen int64) error {
 		return runtimeErrorf("load group 0: state is missing (%v)", err)
 	}
 	s := n.g0.state()
-	if s.state(n.hostID) == stateLeft {
+	if s.State(n.hostID) == rules.Left {
 		return runtimeErrorf("A node that already left the cluster cannot be restarted")
 	}
 	if err := n.tr.listen(n.ctx, n.o.ListenAddress); err != nil {
@@ -127,7 +129,7 @@ func (n *Node) loadSaved() error {
 		return runtimeErrorf("load system.peers: %v", err)
 	}
 	for _, t := range n.g0.state().sorted() {
-		if t.State == stateLeft {
+		if t.State == rules.Left {
 			continue
 		}
 		ip, saved := ips[t.HostID]
@@ -164,9 +166,9 @@ func (n *Node) stuck(gen int64) error {
 		}
 		switch me := n.g0.state().node(n.hostID); {
 		case me == nil:
-		case me.State == stateLeft:
+		case me.State == rules.Left:
 			return runtimeErrorf("A node that already left the cluster cannot be restarted")
-		case me.State == stateNormal && me.Stage == "":
+		case me.State == rules.Normal && me.Stage == "":
 			// The join was finished without this process: it asks for the outcome of a request that it has never made.
 			return runtimeErrorf("no entry for request id %s", me.RequestID)
 		}
@@ -248,10 +250,10 @@ func (n *Node) form(gen int64) error {
 		GroupID: uuid.NewString(), ClusterName: n.o.ClusterName, Snitch: n.o.Snitch, Schema: uuid.NewString(),
 		Voters: []string{n.hostID}, Features: n.v.features(), Upgrade: upgrade, Keyspaces: n.o.Keyspaces, Auth: n.initialAuth(),
 		Nodes: map[string]*topoNode{n.hostID: {
-			HostID: n.hostID, IP: n.o.BroadcastAddress, DC: n.o.DC, Rack: n.o.Rack, State: stateNormal,
+			HostID: n.hostID, IP: n.o.BroadcastAddress, DC: n.o.DC, Rack: n.o.Rack, State: rules.Normal,
 			Tokens: randomTokens(tokensPerNode), InGroup0: true, RequestID: task, Features: n.v.features(),
 		}},
-		Tasks: []*topoTask{{ID: task, Type: requestJoin, HostID: n.hostID, State: "done", Start: now, End: now}},
+		Tasks: []*topoTask{{ID: task, Type: rules.Join, HostID: n.hostID, State: "done", Start: now, End: now}},
 	})
 	if err != nil {
 		return runtimeErrorf("create group 0: %v", err)
@@ -393,9 +395,9 @@ func (n *Node) awaitNormal(replacing bool) error {
 			if me := s.node(n.hostID); me != nil {
 				task := s.task(me.RequestID)
 				switch {
-				case me.State == stateNormal && me.Stage == "":
+				case me.State == rules.Normal && me.Stage == "":
 					return nil
-				case me.State == stateLeft || (task != nil && task.State == "failed"):
+				case me.State == rules.Left || (task != nil && task.State == "failed"):
 					what, why := "Bootstrap", "the node was removed"
 					if replacing {
 						what = "Replace"

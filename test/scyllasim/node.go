@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
+	"github.com/kubectl-scylla/kubectl-scylla/test/scyllasim/rules"
 )
 
 // Operation modes as /storage_service/operation_mode prints them.
@@ -326,12 +328,12 @@ func (n *Node) drain() {
 	}
 	n.stopCQL()
 	if n.gossip != nil && n.gossip.isEnabled() {
-		st := ""
+		st := rules.Absent
 		if s := n.g0.state(); s != nil {
-			st = s.state(n.hostID)
+			st = s.State(n.hostID)
 		}
 		// Only a normal member announces its shutdown; before 2026.2 a decommissioning node does, too.
-		n.gossip.stop(n.ctx, st == stateNormal || (!n.v.onlyNormalAnnounces() && st == stateDecommissioning))
+		n.gossip.stop(n.ctx, st == rules.Normal || (!n.v.onlyNormalAnnounces() && st == rules.Decommissioning))
 		_ = n.sleepQuiet(2 * time.Second)
 	}
 	if n.tr != nil {
@@ -396,14 +398,14 @@ func (n *Node) applied(old, cur *topology) {
 		if id == n.hostID {
 			continue
 		}
-		if t.State == stateLeft && old.state(id) != stateLeft {
+		if t.State == rules.Left && old.State(id) != rules.Left {
 			n.tr.drop(id)
 			n.gossip.remove(id)
-		} else if cur.banned(id) && !old.banned(id) {
+		} else if rules.Banned(cur, id) && !rules.Banned(old, id) {
 			n.tr.drop(id)
 		}
 	}
-	if cur.state(n.hostID) == stateNormal && old.state(n.hostID) != stateNormal {
+	if cur.State(n.hostID) == rules.Normal && old.State(n.hostID) != rules.Normal {
 		n.gossip.set(appStatus, cur.node(n.hostID).gossipStatus())
 	}
 	n.gossip.set(appSchema, cur.Schema)

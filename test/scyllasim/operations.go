@@ -6,6 +6,8 @@ import (
 	"context"
 	"strings"
 	"time"
+
+	"github.com/kubectl-scylla/kubectl-scylla/test/scyllasim/rules"
 )
 
 // decommission leaves the cluster. It returns when the node has left, however long that takes.
@@ -30,7 +32,7 @@ func (n *Node) decommission(ctx context.Context) error {
 	}()
 	n.log.info("api", "decommission")
 	var rep topologyRequestReply
-	if err := n.ask(ctx, "topo.request", topologyRequest{Kind: requestLeave, HostIDs: []string{n.hostID}}, &rep); err != nil {
+	if err := n.ask(ctx, "topo.request", topologyRequest{Kind: rules.Leave, HostIDs: []string{n.hostID}}, &rep); err != nil {
 		return runtimeErrorf("%v", err)
 	}
 	n.setMode(modeLeaving)
@@ -69,7 +71,7 @@ func (n *Node) awaitDecommission(ctx context.Context, task string) (string, erro
 
 // handleLeft is called by the coordinator once this node is out of the ring. The process goes on with gossip and CQL closed.
 func (n *Node) handleLeft() {
-	if n.g0.state().state(n.hostID) != stateDecommissioning || n.Mode() == modeDecommissioned {
+	if n.g0.state().State(n.hostID) != rules.Decommissioning || n.Mode() == modeDecommissioned {
 		return
 	}
 	n.stopCQL()
@@ -86,7 +88,7 @@ func (n *Node) removeNode(ctx context.Context, hostID string, ignore []string) e
 		return runtimeErrorf("removenode: host id %s is the local node; use decommission instead", hostID)
 	}
 	var rep topologyRequestReply
-	if err := n.ask(ctx, "topo.request", topologyRequest{Kind: requestRemove, HostIDs: []string{hostID}, Ignore: ignore}, &rep); err != nil {
+	if err := n.ask(ctx, "topo.request", topologyRequest{Kind: rules.Remove, HostIDs: []string{hostID}, Ignore: ignore}, &rep); err != nil {
 		return runtimeErrorf("%v", err)
 	}
 	text, err := n.awaitTask(ctx, rep.TaskID)
@@ -101,7 +103,7 @@ func (n *Node) removeNode(ctx context.Context, hostID string, ignore []string) e
 
 func (n *Node) rebuild(ctx context.Context) error {
 	var rep topologyRequestReply
-	if err := n.ask(ctx, "topo.request", topologyRequest{Kind: requestRebuild, HostIDs: []string{n.hostID}}, &rep); err != nil {
+	if err := n.ask(ctx, "topo.request", topologyRequest{Kind: rules.Rebuild, HostIDs: []string{n.hostID}}, &rep); err != nil {
 		return runtimeErrorf("%v", err)
 	}
 	text, err := n.awaitTask(ctx, rep.TaskID)

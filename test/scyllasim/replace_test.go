@@ -9,6 +9,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/kubectl-scylla/kubectl-scylla/test/scyllasim/rules"
 )
 
 const unknownID = "00000000-0000-4000-8000-0000000000ff"
@@ -93,10 +95,10 @@ func TestReplaceRefusals(t *testing.T) {
 		} {
 			n := replacement(t, c, 1, tc.target, tc.change)
 			wantExit(t, n, 1, tc.text)
-			if st := c.Node(0).g0.state().state(n.HostID()); st != "" {
+			if st := c.Node(0).g0.state().State(n.HostID()); st != "" {
 				t.Errorf("%s: the refused node is stored as %q", name, st)
 			}
-			if b := c.Node(0).g0.state().banned(c.Node(1).HostID()); b {
+			if b := rules.Banned(c.Node(0).g0.state(), c.Node(1).HostID()); b {
 				t.Errorf("%s: a refused request banned its target", name)
 			}
 		}
@@ -131,7 +133,7 @@ func TestReplaceWhileAnotherNodeIsDown(t *testing.T) {
 				}
 				n := replacement(t, c, 2, target.HostID(), nil)
 				wantExit(t, n, tc.code, tc.text)
-				if b := c.Node(0).g0.state().banned(target.HostID()); b != tc.oldBanned {
+				if b := rules.Banned(c.Node(0).g0.state(), target.HostID()); b != tc.oldBanned {
 					t.Errorf("the target is banned: %v", b)
 				}
 				if tc.oldBanned {
@@ -203,8 +205,8 @@ func TestReplaceThatFailsIsResumedWithTheOriginalHostID(t *testing.T) {
 		eventually(t, "it streams", func() string { return strings.TrimPrefix(first.Mode(), modeBootstrap) })
 		first.Kill()
 		eventually(t, "it is rolled back", func() string {
-			if st := c.Node(0).g0.state().state(first.HostID()); st != stateLeft {
-				return st
+			if st := c.Node(0).g0.state().State(first.HostID()); st != rules.Left {
+				return string(st)
 			}
 			return ""
 		})

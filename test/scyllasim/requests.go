@@ -9,6 +9,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"github.com/kubectl-scylla/kubectl-scylla/test/scyllasim/rules"
 )
 
 // rejection is the reason for which a join request is refused; the joiner gets its text.
@@ -18,7 +20,7 @@ func (e *rejection) Error() string { return e.reason }
 
 // topologyRequest asks for a change of a member.
 type topologyRequest struct {
-	Kind    string // requestLeave, requestRemove, requestRebuild or "exclude"
+	Kind    rules.Kind // rules.Leave, rules.Remove, rules.Rebuild or "exclude"
 	HostIDs []string
 	Ignore  []string
 }
@@ -122,7 +124,7 @@ func (n *Node) placeJoin(ctx context.Context, r joinRequest) error {
 		}
 		if x := t.node(r.HostID); x != nil {
 			switch {
-			case x.State == stateLeft:
+			case x.State == rules.Left:
 				return reject("The node has already been removed from the cluster")
 			case x.Nonce == r.Nonce:
 				return errNoChange // the same process, asking again after a lost answer
@@ -130,14 +132,13 @@ func (n *Node) placeJoin(ctx context.Context, r joinRequest) error {
 				return reject("The node requested to join before but didn't finish the procedure. Please clear the data directory and restart.")
 			}
 		}
-		kind := requestJoin
+		kind := rules.Join
 		if r.Replaces != "" {
-			kind = requestReplace
+			kind = rules.Replace
 			if err := n.checkReplace(t, r, reject); err != nil {
 				return err
 			}
-			t.Ignored = addUnique(t.Ignored, r.Replaces)
-			t.Ignored = addUnique(t.Ignored, r.Ignore...)
+			t.IgnoredNodes = addUnique(t.IgnoredNodes, rules.Bans(r.Replaces, r.Ignore)...)
 		}
 		if t.upgrade() != upgradeDone {
 			if err := n.checkLegacyJoin(t, r, kind, reject); err != nil {
@@ -146,7 +147,7 @@ func (n *Node) placeJoin(ctx context.Context, r joinRequest) error {
 		}
 		id := newTaskID()
 		t.Nodes[r.HostID] = &topoNode{
-			HostID: r.HostID, IP: r.IP, DC: r.DC, Rack: r.Rack, State: stateNone, Request: kind, RequestID: id,
+			HostID: r.HostID, IP: r.IP, DC: r.DC, Rack: r.Rack, State: rules.None, Request: kind, RequestID: id,
 			Replaces: r.Replaces, Ignore: r.Ignore, Nonce: r.Nonce, Features: r.Features, ZeroToken: r.ZeroToken,
 		}
 		t.addTask(&topoTask{ID: id, Type: kind, HostID: r.HostID, Replaces: r.Replaces, State: "running", Start: time.Now().UTC()})
@@ -157,7 +158,7 @@ func (n *Node) placeJoin(ctx context.Context, r joinRequest) error {
 func (n *Node) checkReplace(t *topology, r joinRequest, reject func(string, ...any) error) error {
 	old := t.node(r.Replaces)
 	switch {
-	case old == nil || old.State != stateNormal:
+	case old == nil || old.State != rules.Normal:
 		return reject("Cannot replace node %s because it is not in the 'normal' state", r.Replaces)
 	case n.gossip.alive(r.Replaces):
 		return reject("tried to replace alive node %s", r.Replaces)
@@ -170,7 +171,7 @@ func (n *Node) checkReplace(t *topology, r joinRequest, reject func(string, ...a
 		return reject("Cannot replace the token-owning node %s with a zero-token node", r.Replaces)
 	}
 	for _, x := range t.sorted() {
-		if x.Replaces == r.Replaces && x.State != stateLeft && x.State != stateNormal {
+		if x.Replaces == r.Replaces && x.State != rules.Left && x.State != rules.Normal {
 			return reject("Cannot replace node %s because it is already being replaced by %s", r.Replaces, x.HostID)
 		}
 	}
@@ -182,8 +183,8 @@ func (n *Node) checkReplace(t *topology, r joinRequest, reject func(string, ...a
 			return reject("Cannot replace node %s because ignored node %s is alive", r.Replaces, id)
 		}
 	}
-	for _, id := range n.deadNodes(t) {
-		if id != r.Replaces && !slices.Contains(r.Ignore, id) && !slices.Contains(t.Ignored, id) {
+	for _, id := range rules.Dead(t, n.gossip.alive) {
+		if id != r.Replaces && !slices.Contains(r.Ignore, id) && !t.Ignored(id) {
 			return reject("Cannot replace node %s because node %s is down and not ignored; it must be up or listed in ignore_dead_nodes_for_replace", r.Replaces, id)
 		}
 	}
@@ -209,19 +210,18 @@ func (n *Node) placeRequest(ctx context.Context, r topologyRequest) (topologyReq
 		h := r.HostIDs[0]
 		x := t.node(h)
 		switch {
-		case x == nil || x.State == stateLeft:
+		case x == nil || x.State == rules.Left:
 			return fmt.Errorf("%s: host id %s is not found in the cluster", verb(r.Kind), h)
-		case x.State != stateNormal || x.Request != "":
+		case x.State != rules.Normal || x.Request != "":
 			return fmt.Errorf("%s: node %s is in '%s' state. Wait for it to be in 'normal' state", verb(r.Kind), h, x.State)
 		}
 		switch r.Kind {
-		case requestRemove:
+		case rules.Remove:
 			if err := n.checkRemove(t, h, r.Ignore); err != nil {
 				return err
 			}
-			t.Ignored = addUnique(t.Ignored, h)
-			t.Ignored = addUnique(t.Ignored, r.Ignore...)
-		case requestLeave:
+			t.IgnoredNodes = addUnique(t.IgnoredNodes, rules.Bans(h, r.Ignore)...)
+		case rules.Leave:
 			if len(t.wantedVoters()) <= 1 {
 				return errors.New("Cannot decommission last node in the cluster") //nolint:staticcheck // ScyllaDB's text
 			}
@@ -246,7 +246,7 @@ func (n *Node) exclude(t *topology, ids []string) error {
 			return fmt.Errorf("Cannot exclude node %s because it's considered alive", h) //nolint:staticcheck // ScyllaDB's text
 		}
 	}
-	t.Excluded = addUnique(t.Excluded, ids...)
+	t.IgnoredNodes = addUnique(t.IgnoredNodes, ids...)
 	return nil
 }
 
@@ -268,8 +268,8 @@ func (n *Node) checkRemove(t *topology, h string, ignore []string) error {
 		}
 	}
 	if n.v.refusesOtherDead() {
-		for _, d := range n.deadNodes(t) {
-			if d != h && !slices.Contains(ignore, d) && !slices.Contains(t.Ignored, d) {
+		for _, d := range rules.Dead(t, n.gossip.alive) {
+			if d != h && !slices.Contains(ignore, d) && !t.Ignored(d) {
 				return rejected("because node %s is down and not ignored", d)
 			}
 		}
@@ -280,8 +280,8 @@ func (n *Node) checkRemove(t *topology, h string, ignore []string) error {
 	return nil
 }
 
-func verb(kind string) string {
-	if kind == requestRemove {
+func verb(kind rules.Kind) rules.Kind {
+	if kind == rules.Remove {
 		return "removenode"
 	}
 	return kind

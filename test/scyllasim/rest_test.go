@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/kubectl-scylla/kubectl-scylla/test/run/golden"
+
+	"github.com/kubectl-scylla/kubectl-scylla/test/scyllasim/rules"
 )
 
 func TestRESTBodies(t *testing.T) {
@@ -239,7 +241,7 @@ func TestAbortOfAQueuedJoinBansIt(t *testing.T) {
 			t.Fatalf("%d %s %v", code, body, err)
 		}
 		wantExit(t, second, 1, "the topology coordinator rejected request to join the cluster")
-		if st := c.Node(0).g0.state().state(second.HostID()); st != stateLeft {
+		if st := c.Node(0).g0.state().State(second.HostID()); st != rules.Left {
 			t.Errorf("state %s", st)
 		}
 	})

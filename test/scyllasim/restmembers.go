@@ -7,6 +7,8 @@ import (
 	"slices"
 
 	"github.com/google/uuid"
+
+	"github.com/kubectl-scylla/kubectl-scylla/test/scyllasim/rules"
 )
 
 func (n *Node) apiLocalHostID(apiCall) (any, error) {
@@ -48,7 +50,7 @@ func (n *Node) apiHostIDs(apiCall) (any, error) {
 	for _, t := range n.g0.state().sorted() {
 		show := t.visible()
 		if form == hostIDNormalOnly {
-			show = t.State == stateNormal || t.State == stateDecommissioning || t.State == stateRemoving || t.State == stateRebuilding
+			show = t.State == rules.Normal || t.State == rules.Decommissioning || t.State == rules.Removing || t.State == rules.Rebuilding
 		}
 		if !show {
 			continue
@@ -95,7 +97,7 @@ func (n *Node) hostAt(ip string) string {
 	}
 	if best == "" {
 		for _, t := range n.g0.state().sorted() {
-			if t.State != stateLeft && t.State != stateNone && compareIP(t.IP, ip) == 0 {
+			if t.State != rules.Left && t.State != rules.None && compareIP(t.IP, ip) == 0 {
 				best = t.HostID
 			}
 		}
@@ -158,12 +160,12 @@ func (n *Node) addressesIn(want func(t *topoNode) bool) (any, error) {
 }
 
 func (n *Node) apiJoining(apiCall) (any, error) {
-	return n.addressesIn(func(t *topoNode) bool { return t.State == stateBootstrapping && len(t.Tokens) > 0 })
+	return n.addressesIn(func(t *topoNode) bool { return t.State == rules.Bootstrapping && len(t.Tokens) > 0 })
 }
 
 func (n *Node) apiLeaving(apiCall) (any, error) {
 	// A node that is being replaced is not leaving.
-	return n.addressesIn(func(t *topoNode) bool { return t.State == stateDecommissioning || t.State == stateRemoving })
+	return n.addressesIn(func(t *topoNode) bool { return t.State == rules.Decommissioning || t.State == rules.Removing })
 }
 
 func (n *Node) apiExcluded(apiCall) (any, error) {
@@ -173,7 +175,7 @@ func (n *Node) apiExcluded(apiCall) (any, error) {
 	out := []string{}
 	s := n.g0.state()
 	for _, t := range s.sorted() {
-		if t.State != stateLeft && (slices.Contains(s.Excluded, t.HostID) || slices.Contains(s.Ignored, t.HostID)) {
+		if t.State != rules.Left && s.Ignored(t.HostID) {
 			out = append(out, t.HostID)
 		}
 	}

@@ -10,6 +10,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/kubectl-scylla/kubectl-scylla/test/scyllasim/rules"
 )
 
 func TestJoinIsVisibleStepByStep(t *testing.T) {
@@ -94,7 +96,7 @@ func TestDeadNodeCancelsJoinAndPoisonsTheDataDirectory(t *testing.T) {
 				joiner := add(t, c, nil)
 				wantExit(t, joiner, tc.first, tc.firstText)
 				id := joiner.HostID()
-				if st := c.Node(0).g0.state().state(id); st != stateLeft {
+				if st := c.Node(0).g0.state().State(id); st != rules.Left {
 					t.Errorf("the joiner is %q", st)
 				}
 				eventually(t, "every member lists the failure", func() string {
@@ -455,8 +457,8 @@ func TestRejoinOfAnUnfinishedJoinNeverSucceeds(t *testing.T) {
 		eventually(t, "streams", func() string { return strings.TrimPrefix(j.Mode(), modeBootstrap) })
 		j.Kill()
 		eventually(t, "rolled back", func() string {
-			if st := c.Node(0).g0.state().state(j.HostID()); st != stateLeft {
-				return st
+			if st := c.Node(0).g0.state().State(j.HostID()); st != rules.Left {
+				return string(st)
 			}
 			return ""
 		})
@@ -479,12 +481,12 @@ func TestOrphanIsBannedAfterAMinute(t *testing.T) {
 		// Its snitch is refused synchronously, so no request is stored; but it gossiped.
 		n := add(t, c, func(o *Options) { o.Snitch = "Ec2Snitch" })
 		wantExit(t, n, 1, "rejected request to join the cluster: Snitch name check failed")
-		if st := c.Node(0).g0.state().state(n.HostID()); st != "" {
+		if st := c.Node(0).g0.state().State(n.HostID()); st != "" {
 			t.Fatalf("state %q right after", st)
 		}
 		eventually(t, "the orphan remover bans it", func() string {
-			if st := c.Node(0).g0.state().state(n.HostID()); st != stateLeft {
-				return st
+			if st := c.Node(0).g0.state().State(n.HostID()); st != rules.Left {
+				return string(st)
 			}
 			return ""
 		})

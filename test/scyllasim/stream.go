@@ -5,8 +5,9 @@ package scyllasim
 import (
 	"context"
 	"fmt"
-	"slices"
 	"time"
+
+	"github.com/kubectl-scylla/kubectl-scylla/test/scyllasim/rules"
 )
 
 // streamSession holds the gossip generations of the peers of one streaming request. A new generation shows that a peer has restarted,
@@ -30,7 +31,7 @@ func (n *Node) checkStreamPeers() error {
 		n.streaming = streamSession{request: me.RequestID, generations: map[string]int64{}}
 	}
 	for _, t := range s.sorted() {
-		if t.State != stateNormal || t.HostID == n.hostID || slices.Contains(s.Ignored, t.HostID) {
+		if t.State != rules.Normal || t.HostID == n.hostID || len(rules.InTheWay(s, me.Request, t.HostID)) == 0 {
 			continue
 		}
 		if !n.gossip.alive(t.HostID) {
@@ -51,7 +52,7 @@ func (n *Node) streamTo(ctx context.Context, x *topoNode) error {
 	if x.ZeroToken {
 		return nil
 	}
-	if x.State == stateRemoving || x.HostID == n.hostID {
+	if x.State == rules.Removing || x.HostID == n.hostID {
 		select {
 		case <-n.clock.After(n.o.StreamTime):
 			return nil
@@ -70,10 +71,10 @@ func (n *Node) streamTo(ctx context.Context, x *topoNode) error {
 }
 
 func (n *Node) handleStream(ctx context.Context) error {
-	st := n.g0.state().state(n.hostID)
-	if st == stateBootstrapping || st == stateReplacing {
+	st := n.g0.state().State(n.hostID)
+	if st == rules.Bootstrapping || st == rules.Replacing {
 		n.setMode(modeBootstrap)
-		n.log.info("storage_service", "Starting to %s", map[string]string{stateBootstrapping: "bootstrap...", stateReplacing: "replace..."}[st])
+		n.log.info("storage_service", "Starting to %s", map[rules.State]string{rules.Bootstrapping: "bootstrap...", rules.Replacing: "replace..."}[st])
 	}
 	end := n.clock.After(n.o.StreamTime)
 	for {

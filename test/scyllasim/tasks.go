@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
+	"github.com/kubectl-scylla/kubectl-scylla/test/scyllasim/rules"
 )
 
 func (n *Node) apiModules(apiCall) (any, error) {
@@ -71,7 +73,7 @@ type printedTask struct{ kind, state, entity string }
 // 2026.3 it names the requesting node while the request is queued or in transition; after that it names the target, which for a replace
 // is the replaced node, for as long as the task is listed.
 func printTask(v Version, s *topology, t *topoTask) printedTask {
-	p := printedTask{kind: t.Type, state: t.State}
+	p := printedTask{kind: string(t.Type), state: t.State}
 	x := s.node(t.HostID)
 	open := t.State == "running" && x != nil && x.RequestID == t.ID
 	switch v.taskEntity() {
@@ -168,14 +170,14 @@ func (n *Node) apiAbortTask(c apiCall) (any, error) {
 
 // topoTask is one topology request, open or finished.
 type topoTask struct {
-	ID       string    `json:"id"`
-	Type     string    `json:"type"`
-	HostID   string    `json:"hostID"` // the node that joins, leaves, is removed or is rebuilt
-	Replaces string    `json:"replaces,omitempty"`
-	State    string    `json:"state"` // running, done or failed
-	Error    string    `json:"error,omitempty"`
-	Start    time.Time `json:"start"`
-	End      time.Time `json:"end,omitzero"`
+	ID       string     `json:"id"`
+	Type     rules.Kind `json:"type"`
+	HostID   string     `json:"hostID"` // the node that joins, leaves, is removed or is rebuilt
+	Replaces string     `json:"replaces,omitempty"`
+	State    string     `json:"state"` // running, done or failed
+	Error    string     `json:"error,omitempty"`
+	Start    time.Time  `json:"start"`
+	End      time.Time  `json:"end,omitzero"`
 }
 
 func (s *topology) task(id string) *topoTask {
@@ -219,9 +221,9 @@ func (n *Node) abort(ctx context.Context, task string) error {
 			if x.RequestID != task || x.Request == "" || x.Stage != "" {
 				continue
 			}
-			if x.Request == requestJoin || x.Request == requestReplace {
+			if x.Request == rules.Join || x.Request == rules.Replace {
 				joiner = x
-				x.State = stateLeft
+				x.State = rules.Left
 			}
 			x.Request = ""
 			t.finishTask(task, "Aborted on user request", time.Now().UTC())

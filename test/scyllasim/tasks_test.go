@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/kubectl-scylla/kubectl-scylla/test/scyllasim/rules"
 )
 
 // tasksByVersion is what each version prints of the same requests.
@@ -54,13 +56,13 @@ func TestTaskShapeByVersion(t *testing.T) {
 				task topoTask
 				want printedTask
 			}{
-				"queued":    {topoNode{Request: requestJoin}, topoTask{Type: requestJoin, State: "running"}, tc.queued},
-				"running":   {topoNode{Request: requestJoin, Stage: stageReadOld}, topoTask{Type: requestJoin, State: "running"}, tc.running},
-				"replacing": {topoNode{Request: requestReplace, Stage: stageReadOld, Replaces: "old"}, topoTask{Type: requestReplace, Replaces: "old", State: "running"}, tc.replacing},
-				"removing":  {topoNode{HostID: "old", Request: requestRemove, Stage: stageReadOld}, topoTask{HostID: "old", Type: requestRemove, State: "running"}, tc.removing},
-				"done":      {topoNode{State: stateNormal}, topoTask{Type: requestJoin, State: "done"}, tc.done},
-				"replaced":  {topoNode{State: stateNormal, Replaces: "old"}, topoTask{Type: requestReplace, Replaces: "old", State: "done"}, tc.replaced},
-				"failed":    {topoNode{State: stateLeft}, topoTask{Type: requestJoin, State: "failed", Error: "x"}, tc.failed},
+				"queued":    {topoNode{Request: rules.Join}, topoTask{Type: rules.Join, State: "running"}, tc.queued},
+				"running":   {topoNode{Request: rules.Join, Stage: stageReadOld}, topoTask{Type: rules.Join, State: "running"}, tc.running},
+				"replacing": {topoNode{Request: rules.Replace, Stage: stageReadOld, Replaces: "old"}, topoTask{Type: rules.Replace, Replaces: "old", State: "running"}, tc.replacing},
+				"removing":  {topoNode{HostID: "old", Request: rules.Remove, Stage: stageReadOld}, topoTask{HostID: "old", Type: rules.Remove, State: "running"}, tc.removing},
+				"done":      {topoNode{State: rules.Normal}, topoTask{Type: rules.Join, State: "done"}, tc.done},
+				"replaced":  {topoNode{State: rules.Normal, Replaces: "old"}, topoTask{Type: rules.Replace, Replaces: "old", State: "done"}, tc.replaced},
+				"failed":    {topoNode{State: rules.Left}, topoTask{Type: rules.Join, State: "failed", Error: "x"}, tc.failed},
 			} {
 				c.task.ID, c.node.RequestID = "id", "id"
 				if c.node.HostID == "" {

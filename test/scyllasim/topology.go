@@ -8,27 +8,7 @@ import (
 	"slices"
 
 	"github.com/kubectl-scylla/kubectl-scylla/test/scyllasim/cql"
-)
-
-// Node states in the topology.
-const (
-	stateNone            = "none"
-	stateBootstrapping   = "bootstrapping"
-	stateReplacing       = "replacing"
-	stateNormal          = "normal"
-	stateDecommissioning = "decommissioning"
-	stateRemoving        = "removing"
-	stateRebuilding      = "rebuilding"
-	stateLeft            = "left"
-)
-
-// Topology requests, named as the task manager prints them.
-const (
-	requestJoin    = "bootstrap"
-	requestReplace = "replace"
-	requestLeave   = "decommission"
-	requestRemove  = "remove node"
-	requestRebuild = "rebuild"
+	"github.com/kubectl-scylla/kubectl-scylla/test/scyllasim/rules"
 )
 
 // Stages of the one node in transition.
@@ -49,11 +29,9 @@ type topology struct {
 	Schema      string               `json:"schema"`
 	Nodes       map[string]*topoNode `json:"nodes"`
 	Voters      []string             `json:"voters"`
-	// Ignored holds the host IDs that a replace or removenode named as dead. They are banned from the moment of the request.
-	Ignored []string `json:"ignored,omitempty"`
-	// Excluded holds host IDs banned by exclude_node.
-	Excluded []string    `json:"excluded,omitempty"`
-	Tasks    []*topoTask `json:"tasks,omitempty"`
+	// IgnoredNodes holds the host IDs that a replace, removenode or exclude_node named as dead.
+	IgnoredNodes []string    `json:"ignored,omitempty"`
+	Tasks        []*topoTask `json:"tasks,omitempty"`
 	// Features are those that every normal node has supported at some time; they are never disabled again.
 	Features string `json:"features"`
 	// Upgrade is what raft_topology/upgrade answers; empty means done. A cluster founded before 6.0 starts as not upgraded.
@@ -64,18 +42,18 @@ type topology struct {
 }
 
 type topoNode struct {
-	HostID string  `json:"hostID"`
-	IP     string  `json:"ip"`
-	DC     string  `json:"dc"`
-	Rack   string  `json:"rack"`
-	State  string  `json:"state"`
-	Tokens []int64 `json:"tokens,omitempty"`
+	HostID string      `json:"hostID"`
+	IP     string      `json:"ip"`
+	DC     string      `json:"dc"`
+	Rack   string      `json:"rack"`
+	State  rules.State `json:"state"`
+	Tokens []int64     `json:"tokens,omitempty"`
 	// Stage is set while this node is in transition; at most one node has it.
-	Stage     string   `json:"stage,omitempty"`
-	Request   string   `json:"request,omitempty"`
-	RequestID string   `json:"requestID,omitempty"`
-	Replaces  string   `json:"replaces,omitempty"`
-	Ignore    []string `json:"ignore,omitempty"`
+	Stage     string     `json:"stage,omitempty"`
+	Request   rules.Kind `json:"request,omitempty"`
+	RequestID string     `json:"requestID,omitempty"`
+	Replaces  string     `json:"replaces,omitempty"`
+	Ignore    []string   `json:"ignore,omitempty"`
 	// Nonce tells one start of the joining process from the next on the same data directory.
 	Nonce string `json:"nonce,omitempty"`
 	// Features are those that the node's version supports.
@@ -126,19 +104,31 @@ func (s *topology) node(id string) *topoNode {
 	return s.Nodes[id]
 }
 
-func (s *topology) state(id string) string {
+func (s *topology) State(id string) rules.State {
 	if n := s.node(id); n != nil {
 		return n.State
 	}
-	return ""
+	return rules.Absent
 }
+
+func (s *topology) Normal() []string {
+	var out []string
+	for _, n := range s.sorted() {
+		if n.State == rules.Normal {
+			out = append(out, n.HostID)
+		}
+	}
+	return out
+}
+
+func (s *topology) Ignored(id string) bool { return s != nil && slices.Contains(s.IgnoredNodes, id) }
 
 // owner reports whether a node in this state owns normal tokens.
 func (n *topoNode) owner() bool {
 	switch n.State {
-	case stateNormal, stateRebuilding:
+	case rules.Normal, rules.Rebuilding:
 		return true
-	case stateDecommissioning, stateRemoving:
+	case rules.Decommissioning, rules.Removing:
 		return n.Stage != stageLeftRing
 	}
 	return false
@@ -155,9 +145,9 @@ func (n *topoNode) gossipStatus() string {
 // visible reports whether the node is in token metadata: its tokens (none, for a zero-token node) are chosen and it has not left.
 func (n *topoNode) visible() bool {
 	switch n.State {
-	case stateNone, stateLeft:
+	case rules.None, rules.Left:
 		return false
-	case stateBootstrapping, stateReplacing:
+	case rules.Bootstrapping, rules.Replacing:
 		return len(n.Tokens) > 0 || n.ZeroToken
 	}
 	return true
@@ -185,7 +175,7 @@ func (s *topology) ring() []ringToken {
 
 // otherOwner reports whether a normal node other than id owns tokens.
 func (s *topology) otherOwner(id string) bool {
-	return slices.ContainsFunc(s.sorted(), func(n *topoNode) bool { return n.HostID != id && n.State == stateNormal && !n.ZeroToken })
+	return slices.ContainsFunc(s.sorted(), func(n *topoNode) bool { return n.HostID != id && n.State == rules.Normal && !n.ZeroToken })
 }
 
 func (s *topology) transition() *topoNode {
@@ -197,14 +187,6 @@ func (s *topology) transition() *topoNode {
 	return nil
 }
 
-// banned reports whether connections from id are refused.
-func (s *topology) banned(id string) bool {
-	if s == nil {
-		return false
-	}
-	return s.state(id) == stateLeft || slices.Contains(s.Ignored, id) || slices.Contains(s.Excluded, id)
-}
-
 func addUnique(list []string, ids ...string) []string {
 	for _, id := range ids {
 		if !slices.Contains(list, id) {
@@ -214,11 +196,11 @@ func addUnique(list []string, ids ...string) []string {
 	return list
 }
 
-// wantedVoters returns the normal nodes that are not leaving, ignored or excluded.
+// wantedVoters returns the normal nodes that are not leaving or ignored.
 func (s *topology) wantedVoters() []string {
 	var out []string
 	for _, n := range s.sorted() {
-		if (n.State == stateNormal || n.State == stateRebuilding) && !slices.Contains(s.Ignored, n.HostID) && !slices.Contains(s.Excluded, n.HostID) {
+		if (n.State == rules.Normal || n.State == rules.Rebuilding) && !s.Ignored(n.HostID) {
 			out = append(out, n.HostID)
 		}
 	}

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/kubectl-scylla/kubectl-scylla/test/scyllasim/rules"
 )
 
 // drive takes the node in transition through its current stage.
@@ -52,7 +54,7 @@ func (n *Node) accept(ctx context.Context, x *topoNode) error {
 	st := n.g0.state()
 	var need []string
 	for _, t := range st.sorted() {
-		if t.State == stateNormal && !slices.Contains(st.Ignored, t.HostID) {
+		if t.State == rules.Normal && !st.Ignored(t.HostID) {
 			need = append(need, t.HostID)
 		}
 	}
@@ -73,8 +75,8 @@ func (n *Node) accept(ctx context.Context, x *topoNode) error {
 			return errNoChange
 		}
 		y.Stage = stageReadOld
-		if y.Request == requestReplace {
-			y.State = stateReplacing
+		if y.Request == rules.Replace {
+			y.State = rules.Replacing
 			if y.ZeroToken {
 				return nil
 			}
@@ -83,7 +85,7 @@ func (n *Node) accept(ctx context.Context, x *topoNode) error {
 			}
 			return nil
 		}
-		y.State = stateBootstrapping
+		y.State = rules.Bootstrapping
 		if !y.ZeroToken {
 			y.Tokens = randomTokens(tokensPerNode)
 		}
@@ -128,7 +130,7 @@ func (n *Node) barrier(ctx context.Context, x *topoNode) error {
 	n.g0.mu.Unlock()
 	st := n.g0.state()
 	know := x.HostID
-	if x.State == stateRemoving {
+	if x.State == rules.Removing {
 		know = ""
 	}
 	cctx, cancel := context.WithTimeout(ctx, n.timeout(30*time.Second))
@@ -137,7 +139,7 @@ func (n *Node) barrier(ctx context.Context, x *topoNode) error {
 	var mu sync.Mutex
 	var failed []string
 	for _, t := range st.sorted() {
-		if !t.InGroup0 || t.HostID == n.hostID || t.State == stateRemoving || slices.Contains(st.Ignored, t.HostID) || slices.Contains(st.Excluded, t.HostID) {
+		if !t.InGroup0 || t.HostID == n.hostID || len(rules.InTheWay(st, x.Request, t.HostID)) == 0 {
 			continue
 		}
 		wg.Go(func() {
@@ -190,16 +192,16 @@ func (n *Node) complete(ctx context.Context, x *topoNode) error {
 			return errNoChange
 		}
 		switch y.State {
-		case stateBootstrapping, stateRebuilding:
-			y.State, y.Stage, y.Request = stateNormal, "", ""
+		case rules.Bootstrapping, rules.Rebuilding:
+			y.State, y.Stage, y.Request = rules.Normal, "", ""
 			t.finishTask(y.RequestID, "", time.Now().UTC())
-		case stateReplacing:
-			y.State, y.Stage, y.Request = stateNormal, "", ""
+		case rules.Replacing:
+			y.State, y.Stage, y.Request = rules.Normal, "", ""
 			if old := t.node(y.Replaces); old != nil {
-				old.State, old.Tokens, old.InGroup0, old.Request = stateLeft, nil, false, ""
+				old.State, old.Tokens, old.InGroup0, old.Request = rules.Left, nil, false, ""
 			}
 			t.finishTask(y.RequestID, "", time.Now().UTC())
-		case stateDecommissioning, stateRemoving:
+		case rules.Decommissioning, rules.Removing:
 			y.Stage = stageLeftRing
 		}
 		return nil
@@ -208,7 +210,7 @@ func (n *Node) complete(ctx context.Context, x *topoNode) error {
 
 // farewell tells a leaving node that it is out of the ring, then takes it out of group 0.
 func (n *Node) farewell(ctx context.Context, x *topoNode) error {
-	if x.State == stateDecommissioning {
+	if x.State == rules.Decommissioning {
 		if x.HostID == n.hostID {
 			return nil // not a voter any more: leadership ends, and the next coordinator says farewell
 		}
@@ -227,7 +229,7 @@ func (n *Node) leave(ctx context.Context, x *topoNode) error {
 		if y == nil || y.Stage == "" {
 			return errNoChange
 		}
-		y.State, y.Stage, y.Request, y.Tokens, y.InGroup0 = stateLeft, "", "", nil, false
+		y.State, y.Stage, y.Request, y.Tokens, y.InGroup0 = rules.Left, "", "", nil, false
 		t.Voters = slices.DeleteFunc(t.Voters, func(id string) bool { return id == x.HostID })
 		t.finishTask(y.RequestID, "", time.Now().UTC())
 		return nil
@@ -247,14 +249,14 @@ func (n *Node) rollback(ctx context.Context, x *topoNode, why string) error {
 		}
 		t.finishTask(y.RequestID, why, time.Now().UTC())
 		switch y.State {
-		case stateDecommissioning, stateRemoving, stateRebuilding:
-			y.State, y.Stage, y.Request = stateNormal, "", ""
+		case rules.Decommissioning, rules.Removing, rules.Rebuilding:
+			y.State, y.Stage, y.Request = rules.Normal, "", ""
 		default:
 			y.Stage = stageRollback
 		}
 		return nil
 	})
-	if err == nil && (x.State == stateNone || x.State == stateBootstrapping || x.State == stateReplacing) {
+	if err == nil && (x.State == rules.None || x.State == rules.Bootstrapping || x.State == rules.Replacing) {
 		// The joiner reads the reason in the replicated state before its connections are dropped.
 		cctx, cancel := context.WithTimeout(ctx, n.timeout(5*time.Second))
 		defer cancel()

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/kubectl-scylla/kubectl-scylla/test/scyllasim/rules"
 )
 
 func TestVersions(t *testing.T) {
@@ -92,7 +94,7 @@ func TestVotersChangeOneAtATime(t *testing.T) {
 	t.Parallel()
 	s := &topology{Voters: []string{"a"}, Nodes: map[string]*topoNode{}}
 	for _, id := range []string{"a", "b", "c", "d"} {
-		s.Nodes[id] = &topoNode{HostID: id, State: stateNormal}
+		s.Nodes[id] = &topoNode{HostID: id, State: rules.Normal}
 	}
 	steps := 0
 	for {
@@ -105,14 +107,14 @@ func TestVotersChangeOneAtATime(t *testing.T) {
 		}
 		s.Voters = next
 		if steps++; steps == 3 {
-			s.Ignored = []string{"b"}
-			s.Nodes["c"].State = stateLeft
+			s.IgnoredNodes = []string{"b"}
+			s.Nodes["c"].State = rules.Left
 		}
 	}
 	if got := strings.Join(s.Voters, ""); got != "ad" {
 		t.Errorf("voters %v", s.Voters)
 	}
-	s.Nodes["a"].State, s.Nodes["d"].State = stateLeft, stateLeft
+	s.Nodes["a"].State, s.Nodes["d"].State = rules.Left, rules.Left
 	for range 5 {
 		s.Voters, _ = s.nextVoters()
 	}

@@ -7,7 +7,7 @@
 // this world by reads.go), bootstrap.Seeds, the launcher's arguments, members.Record, and replace.Next; under policy permits also the controller's tracker of views,
 // which makes epoch, seq, states, permits and queue. Modelled is what they decide about:
 //
-//   - ScyllaDB (scylla.go, gossip.go), as the facts say by section: the join rule, cancel-all and ban (4.2, 4.3), detection (4.5), the replaced node that
+//   - ScyllaDB (scylla.go, gossip.go) by the rules of test/scyllasim/rules, and as the facts say by section: the join rule, cancel-all and ban (4.2, 4.3), detection (4.5), the replaced node that
 //     is banned first and COMPLETED that comes late (5.3, 5.4), system.local that is not flushed (3.4), discovery and the second cluster (10), barriers that need
 //     every node (11). Not modelled: data, tokens, schema, versions before Raft topology.
 //   - Kubernetes (kube.go): StatefulSets, ordered and parallel, rollouts, Pods, kubelets, volumes bound to machines, the node controller.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/view"
+	"github.com/kubectl-scylla/kubectl-scylla/test/scyllasim/rules"
 )
 
 // schedule draws what goes wrong, and when all of it is over.
@@ -78,7 +79,7 @@ func (w *world) mayLose(member string) bool {
 	g := w.groups[0]
 	total, away := 0, 0
 	for _, id := range g.order {
-		if g.members[id] == joining || g.members[id] == replacing {
+		if g.members[id] == joining || g.members[id] == rules.Replacing {
 			continue
 		}
 		total++

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
+	"github.com/kubectl-scylla/kubectl-scylla/test/scyllasim/rules"
 )
 
 // Followed is what came of the commands that people ran.
@@ -32,7 +33,7 @@ func (w *world) harmOfDeletion(c *claim) {
 		return
 	}
 	switch d.group.members[d.id] {
-	case normal, beingReplaced, beingRemoved:
+	case normal, rules.BeingReplaced, rules.Removing:
 		w.harm("claim %s is deleted, with the data of %s, which is a member", c.obj.Name, short(d.id))
 	}
 }

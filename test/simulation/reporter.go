@@ -162,9 +162,7 @@ func (w *world) row(p *pod) api.NodeStatusReport {
 		} else if w.Rule != Operator && len(row.Places) < api.MaxPlaces {
 			row.Places = append(row.Places, api.NodePlace{HostID: o.HostID, Datacenter: w.places[id].Datacenter, Rack: w.places[id].Rack})
 		}
-		if st != normal {
-			o.State = api.NodeState(st)
-		}
+		o.State = printed[st]
 		row.ObservedNodes = append(row.ObservedNodes, o)
 	}
 	// One that is NORMAL has system.local flushed, so that a hard crash does not make it look new (3.4).
@@ -188,11 +186,7 @@ func (g *group) operations() []api.NodeOperation {
 		all = append([]*request{g.current}, all...)
 	}
 	for _, r := range all {
-		t := string(r.kind)
-		if r.kind == join {
-			t = "bootstrap"
-		}
-		out = append(out, api.NodeOperation{Type: t, State: "running", HostID: hostid.ID(r.id)})
+		out = append(out, api.NodeOperation{Type: string(r.kind), State: "running", HostID: hostid.ID(r.id)})
 	}
 	return append(out, g.failed...)
 }

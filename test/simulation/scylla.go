@@ -5,7 +5,6 @@ package simulation
 // Long: the simulated ScyllaDB: gossip, joins and replacements share one state.
 
 import (
-	"cmp"
 	"slices"
 	"strings"
 	"time"
@@ -16,24 +15,23 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/controller/scope"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api/hostid"
+	"github.com/kubectl-scylla/kubectl-scylla/test/scyllasim/rules"
 )
 
 // What is modelled of ScyllaDB. Numbers in brackets are sections of the facts that the model follows.
 
-type state string
-
 const (
-	joining       state = "JOINING" // accepted, tokens chosen
-	normal        state = "NORMAL"
-	replacing     state = "REPLACING"
-	beingReplaced state = "BEING_REPLACED"
-	beingRemoved  state = "LEAVING"
+	joining = rules.Bootstrapping // accepted, tokens chosen
+	normal  = rules.Normal
 )
+
+// printed are the states of members as rows have them.
+var printed = map[rules.State]api.NodeState{joining: "JOINING", rules.Replacing: "REPLACING", rules.BeingReplaced: "BEING_REPLACED", rules.Removing: "LEAVING"}
 
 // group is one cluster: a group 0 with its topology.
 type group struct {
 	name    int
-	members map[string]state
+	members map[string]rules.State
 	order   []string        // host IDs in members, sorted
 	left    map[string]bool // banned for ever (4.3)
 	banned  map[string]bool // still a member, and never comes back (5.3)
@@ -51,21 +49,13 @@ type group struct {
 // topology is what a node knows of the members.
 type topology struct {
 	ids    []string
-	states map[string]state
+	states map[string]rules.State
 	left   map[string]bool
 }
 
-type kind string
-
-const (
-	join        kind = "join"
-	replaceNode kind = "replace"
-	remove      kind = "remove node"
-)
-
 // request is a topology operation, queued or under way (4.2).
 type request struct {
-	kind   kind
+	kind   rules.Kind
 	id     string // the node that joins, or is removed
 	target string // the replaced node
 	ignore []string
@@ -77,11 +67,24 @@ type request struct {
 }
 
 func newGroup(name int) *group {
-	g := &group{name: name, members: map[string]state{}, left: map[string]bool{}, banned: map[string]bool{}, down: map[string]time.Time{}}
+	g := &group{name: name, members: map[string]rules.State{}, left: map[string]bool{}, banned: map[string]bool{}, down: map[string]time.Time{}}
 	return g
 }
 
-func (g *group) set(id string, s state) {
+func (g *group) State(id string) rules.State {
+	if g.left[id] {
+		return rules.Left
+	}
+	return g.members[id]
+}
+
+func (g *group) Normal() []string {
+	return slices.DeleteFunc(slices.Clone(g.order), func(id string) bool { return g.members[id] != normal })
+}
+
+func (g *group) Ignored(id string) bool { return g.banned[id] }
+
+func (g *group) set(id string, s rules.State) {
 	g.members[id] = s
 	g.changed()
 }
@@ -94,7 +97,7 @@ func (g *group) drop(id string) {
 
 func (g *group) changed() {
 	g.order = sortedKeys(g.members)
-	t := &topology{states: map[string]state{}, left: map[string]bool{}}
+	t := &topology{states: map[string]rules.State{}, left: map[string]bool{}}
 	for _, id := range g.order {
 		t.ids = append(t.ids, id)
 		t.states[id] = g.members[id]
@@ -195,7 +198,7 @@ func (w *world) arrive(s *process) {
 func (w *world) comeBack(s *process) {
 	g := s.disk.group
 	s.group = g
-	if g.left[s.id] || g.banned[s.id] {
+	if rules.Banned(g, s.id) {
 		w.exit(s, "the node was removed from the cluster")
 		return
 	}
@@ -295,9 +298,9 @@ func (w *world) ask(s *process) {
 		w.exit(s, "The node has already been removed from the cluster")
 		return
 	}
-	r := &request{kind: join, id: s.id, proc: s, opened: s.pod.opened}
+	r := &request{kind: rules.Join, id: s.id, proc: s, opened: s.pod.opened}
 	if s.replace != "" {
-		r.kind, r.target, r.ignore = replaceNode, s.replace, s.ignore
+		r.kind, r.target, r.ignore = rules.Replace, s.replace, s.ignore
 		switch {
 		case g.members[s.replace] == "":
 			w.exit(s, "Replaced node with Host ID "+s.replace+" not found")
@@ -309,7 +312,7 @@ func (w *world) ask(s *process) {
 			w.exit(s, "tried to replace alive node "+s.replace)
 			return
 		}
-		for _, id := range append([]string{s.replace}, s.ignore...) {
+		for _, id := range rules.Bans(s.replace, s.ignore) {
 			w.ban(g, id)
 		}
 	}
@@ -336,10 +339,10 @@ func (w *world) removeNode(g *group, id string, ignore []string) bool {
 		return false
 	}
 	w.tracef("removenode %s ignoring %q", short(id), shorts(ignore))
-	for _, x := range append([]string{id}, ignore...) {
+	for _, x := range rules.Bans(id, ignore) {
 		w.ban(g, x)
 	}
-	g.queue = append(g.queue, &request{kind: remove, id: id, ignore: ignore})
+	g.queue = append(g.queue, &request{kind: rules.Remove, id: id, ignore: ignore})
 	return true
 }
 
@@ -372,7 +375,7 @@ func (w *world) elect(g *group) {
 		}
 		voters, reached := 0, 0
 		for _, id := range g.order {
-			if g.members[id] != normal && g.members[id] != beingReplaced && g.members[id] != beingRemoved {
+			if g.members[id] != normal && g.members[id] != rules.BeingReplaced && g.members[id] != rules.Removing {
 				continue
 			}
 			voters++
@@ -419,15 +422,9 @@ func (w *world) watchDown(g *group) {
 	}
 }
 
-// dead are the normal nodes that the coordinator's own gossip has as down (4.2).
-func (w *world) dead(g *group, but ...string) []string {
-	var out []string
-	for _, id := range g.order {
-		if g.members[id] == normal && !slices.Contains(but, id) && !w.alive(g.leader, id) {
-			out = append(out, id)
-		}
-	}
-	return out
+// dead are the nodes that are in a request's way (4.2).
+func (w *world) dead(g *group, r *request) []string {
+	return rules.InTheWay(g, r.kind, rules.Dead(g, func(id string) bool { return w.alive(g.leader, id) })...)
 }
 
 // nextTask takes the first request that can proceed; when none can, all are cancelled (4.2).
@@ -435,33 +432,26 @@ func (w *world) nextTask(g *group) {
 	if len(g.queue) == 0 {
 		return
 	}
-	prio := map[kind]int{replaceNode: 0, join: 1, remove: 2}
-	queue := slices.Clone(g.queue)
-	slices.SortStableFunc(queue, func(a, b *request) int { return cmp.Compare(prio[a.kind], prio[b.kind]) })
-	for _, r := range queue {
-		but := []string{r.id}
-		if r.kind != join {
-			but = append(append(but, r.target), r.ignore...)
-		}
-		if len(w.dead(g, but...)) > 0 {
-			continue
-		}
-		g.queue = slices.DeleteFunc(g.queue, func(x *request) bool { return x == r })
+	dead := rules.Dead(g, func(id string) bool { return w.alive(g.leader, id) })
+	if i := rules.Next(g, g.queue, func(r *request) (rules.Kind, string) { return r.kind, r.id }, dead); i >= 0 {
+		r := g.queue[i]
+		g.queue = slices.Delete(g.queue, i, i+1)
 		w.begun(g, r)
 		return
 	}
-	for _, r := range queue {
-		w.cancelled(g, r, w.dead(g, append(slices.Clone(r.ignore), r.id, r.target)...))
-	}
+	queue := g.queue
 	g.queue = nil
+	for _, r := range queue {
+		w.cancelled(g, r, rules.InTheWay(g, r.kind, dead...))
+	}
 }
 
 func (w *world) begun(g *group, r *request) {
 	g.current = r
 	w.tracef("the coordinator %s begins %s of %s", g.leader.pod.name, r.kind, short(r.id))
 	switch r.kind {
-	case remove:
-		g.set(r.id, beingRemoved)
+	case rules.Remove:
+		g.set(r.id, rules.Removing)
 		r.phase, r.next = 2, w.now.Add(w.between(5*time.Second, 20*time.Second))
 		return
 	}
@@ -471,7 +461,7 @@ func (w *world) begun(g *group, r *request) {
 // advance moves every operation one second on. Each barrier needs every node (11).
 func (w *world) advance(g *group) {
 	r := g.current
-	if r.kind == remove {
+	if r.kind == rules.Remove {
 		if w.now.Before(r.next) {
 			return
 		}
@@ -488,9 +478,9 @@ func (w *world) advance(g *group) {
 		case !s.ended && w.alive(g.leader, s.id):
 			s.disk.group = g
 			st := joining
-			if r.kind == replaceNode {
-				g.set(r.target, beingReplaced)
-				st = replacing
+			if r.kind == rules.Replace {
+				g.set(r.target, rules.BeingReplaced)
+				st = rules.Replacing
 			}
 			g.set(s.id, st)
 			s.seen, s.mode = g.seen, "BOOTSTRAP"
@@ -499,7 +489,7 @@ func (w *world) advance(g *group) {
 			w.rollBack(g, r, "Failed to mark node as alive in 30000 ms")
 		}
 	case 1:
-		if dead := w.dead(g, append(slices.Clone(r.ignore), r.target)...); len(dead) > 0 || s.ended || !w.alive(g.leader, s.id) {
+		if dead := w.dead(g, r); len(dead) > 0 || s.ended || !w.alive(g.leader, s.id) {
 			w.rollBack(g, r, "Rolled back: Failed stream ranges: nodes {"+shorts(dead)+"} are dead")
 			return
 		}
@@ -508,7 +498,7 @@ func (w *world) advance(g *group) {
 		}
 		g.current = nil
 		completes := w.between(500*time.Millisecond, 3*time.Second)
-		if r.kind == replaceNode {
+		if r.kind == rules.Replace {
 			g.drop(r.target)
 			completes = w.between(5*time.Second, time.Minute) // tablets are rebuilt first (5.4)
 		}
@@ -523,8 +513,8 @@ func (w *world) advance(g *group) {
 // rollBack: the joiner is left for ever, a replaced node stays banned and a member.
 func (w *world) rollBack(g *group, r *request, why string) {
 	g.current = nil
-	w.observeEnd(r, true, w.dead(g, append(slices.Clone(r.ignore), r.target)...))
-	if r.kind == replaceNode && g.members[r.target] != "" {
+	w.observeEnd(r, true, w.dead(g, r))
+	if r.kind == rules.Replace && g.members[r.target] != "" {
 		g.set(r.target, normal)
 	}
 	g.drop(r.id)
@@ -541,7 +531,7 @@ func (w *world) rollBack(g *group, r *request, why string) {
 // cancelled: the newcomer is left for ever (4.2, 4.3). This is where a join turns out to have been unsafe.
 func (w *world) cancelled(g *group, r *request, dead []string) {
 	w.tracef("%s of %s is cancelled, dead nodes %s", r.kind, short(r.id), shorts(dead))
-	if r.kind == remove {
+	if r.kind == rules.Remove {
 		return
 	}
 	g.left[r.id] = true

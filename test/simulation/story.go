@@ -19,6 +19,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/replace"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
+	"github.com/kubectl-scylla/kubectl-scylla/test/scyllasim/rules"
 )
 
 // Story is a quiet world of the same actors under policy permits: nothing goes wrong but by its acts. Its end is saved as people save a cluster.
@@ -131,7 +132,7 @@ func (p Play) Replace(member, request string) {
 // RestartWhileReplacing deletes the Pod of a member as soon as a new node that replaces another one has reported.
 func (p Play) RestartWhileReplacing(member string) {
 	for _, g := range p.w.groups {
-		if r := g.current; r != nil && r.kind == replaceNode && r.proc.pod.row != nil && string(r.proc.pod.row.HostID) == r.id {
+		if r := g.current; r != nil && r.kind == rules.Replace && r.proc.pod.row != nil && string(r.proc.pod.row.HostID) == r.id {
 			p.w.deletePod(p.w.pods[member], false)
 			return
 		}

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package rules
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// assumed are the rules that ScyllaDB's source does not state, nor our facts about it.
+var assumed = []string{
+	"of two of one kind the one that was queued first begins.",
+}
+
+func TestAssumedRules(t *testing.T) {
+	t.Parallel()
+	files, err := filepath.Glob("*.go")
+	if err != nil || len(files) == 0 {
+		t.Fatal(files, err)
+	}
+	sentence := regexp.MustCompile(`Assumed: ([^.]*\.)`)
+	var got []string
+	for _, f := range files {
+		if strings.HasSuffix(f, "_test.go") {
+			continue
+		}
+		b, err := os.ReadFile(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range sentence.FindAllStringSubmatch(strings.ReplaceAll(string(b), "\n//", ""), -1) {
+			got = append(got, m[1])
+		}
+	}
+	t.Log("assumed:\n" + strings.Join(got, "\n"))
+	if d := cmp.Diff(assumed, got); d != "" {
+		t.Error(d)
+	}
+}
+
+type cluster struct {
+	states  map[string]State
+	ignored []string
+}
+
+func (c cluster) State(id string) State  { return c.states[id] }
+func (c cluster) Ignored(id string) bool { return slices.Contains(c.ignored, id) }
+func (c cluster) Normal() []string {
+	var out []string
+	for id, s := range c.states {
+		if s == Normal {
+			out = append(out, id)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+type request struct {
+	k  Kind
+	id string
+}
+
+func TestNext(t *testing.T) {
+	t.Parallel()
+	c := cluster{map[string]State{"a": Normal, "b": Normal, "c": Normal, "new": None, "left": Left}, []string{"c"}}
+	for name, tc := range map[string]struct {
+		down  []string
+		queue []request
+		want  int
+	}{
+		"all are UP": {nil, []request{{Join, "new"}}, 0},
+		"a join is cancelled for one that is DOWN":      {[]string{"a"}, []request{{Join, "new"}}, -1},
+		"also for an ignored one":                       {[]string{"c"}, []request{{Join, "new"}}, -1},
+		"a replacement passes over ignored ones":        {[]string{"c"}, []request{{Replace, "new"}}, 0},
+		"and over no other":                             {[]string{"a", "c"}, []request{{Replace, "new"}}, -1},
+		"a removal keeps a join in the queue":           {[]string{"c"}, []request{{Join, "new"}, {Remove, "c"}}, 1},
+		"a replacement comes first":                     {nil, []request{{Leave, "a"}, {Join, "new"}, {Replace, "new"}}, 2},
+		"the first of two joins":                        {nil, []request{{Join, "new"}, {Join, "other"}}, 0},
+		"a rebuild needs its own node":                  {[]string{"a", "b"}, []request{{Rebuild, "a"}}, -1},
+		"and no other":                                  {[]string{"a", "b"}, []request{{Rebuild, "c"}}, 0},
+		"one that has left, or never came, is not dead": {[]string{"left", "new"}, []request{{Join, "new"}}, 0},
+	} {
+		dead := Dead(c, func(id string) bool { return !slices.Contains(tc.down, id) })
+		if got := Next(c, tc.queue, func(r request) (Kind, string) { return r.k, r.id }, dead); got != tc.want {
+			t.Errorf("%s: %d, want %d", name, got, tc.want)
+		}
+	}
+	for id, want := range map[string]bool{"a": false, "c": true, "left": true, "unknown": false} {
+		if Banned(c, id) != want {
+			t.Errorf("%s is banned: %v", id, !want)
+		}
+	}
+}
