@@ -71,6 +71,7 @@ steady: ## The tests of changed packages 20 times on a quarter of a core (PACKAG
 .PHONY: mutants
 mutants: ## Planted bugs; a test must find each of them
 	@go run ./test/run/mutants
+	@go run ./test/run/mutants -tables=test/run/mutants/gate.txt
 
 .PHONY: seeds-proof
 seeds-proof: ## One planted bug against each statement of docs/reference/seeds.md; a test of that statement must find it

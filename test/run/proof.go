@@ -108,6 +108,9 @@ func proofUnits(ctx context.Context) (*inputs, []unit, error) {
 		all = append(all, unit{name: "mutants " + p, key: key(map[string]bool{strings.Join(tests, " "): true}),
 			args: []string{"go", "run", "./test/run/mutants", "-run=^" + p + ": "}})
 	}
+	bySeeds := map[string]bool{in.ofTests("mutants", "test/simulation"): true, in.tree("test/run/mutants"): true}
+	all = append(all, unit{name: "mutants by seeds", key: key(bySeeds),
+		args: []string{"go", "run", "./test/run/mutants", "-tables=test/run/mutants/gate.txt"}})
 	statements := map[string]bool{"seeds-proof": true, in.tree("test/run/mutants"): true}
 	for _, p := range in.tested(func(string, *listed) bool { return true }) {
 		statements[in.ofTests("", p)] = true

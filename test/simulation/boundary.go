@@ -128,7 +128,11 @@ func (w *world) besiege() {
 	w.makeCluster()
 	w.actors()
 	w.every(time.Second, w.assault)
-	w.after(patience/2, w.giveUp)
+	w.after(patience/2, func() {
+		if w.over = true; w.newcomer() != nil { // a member that was lost after it had joined may need a person
+			w.giveUp()
+		}
+	})
 }
 
 // assault begins the schedule when all is well, and ends the world when all is well again, or a person would have to help.
@@ -301,7 +305,11 @@ func (w *world) strike(p *pod, e *Placed) {
 		w.wrote()
 	case ClaimGoes:
 		w.deleteClaim(newcomer.claim)
-		w.after(lasts, func() { w.deletePod(newcomer, false) })
+		w.after(lasts, func() {
+			if !newcomer.claim.disk.complete { // else a person would have to replace it
+				w.deletePod(newcomer, false)
+			}
+		})
 	case LeaderFreezes:
 		w.freezeController(lasts)
 	case LeaderDies:
@@ -417,8 +425,9 @@ func (x *watched) Report() (r *api.ScyllaDBStatusReport, trouble *matrix.Blocker
 
 func (x *watched) Lease() (l *coordinationv1.Lease, unread words.Message) {
 	x.read(readLease, func() {
-		l, unread = x.reads.Lease()
-		x.renews(l)
+		if l, unread = x.reads.Lease(); unread.IsZero() {
+			x.renews(l)
+		}
 	})
 	return l, unread
 }

@@ -84,7 +84,7 @@ func (w *world) judgeLaunch(p *pod) {
 
 func (w *world) judgeGranted(p *pod) {
 	switch claim, granted := w.granted[p.name]; {
-	case granted && claim != p.claim.obj.UID:
+	case granted && claim != p.claim.obj.UID && w.Schedule == nil: // a schedule may change it after it was read
 		w.unpermittedStart("%s starts on claim %s, and its permit is for %s", p.name, p.claim.obj.UID, claim)
 	case !granted && w.now.Sub(w.withdrawn[p.name]) > behind+time.Second:
 		w.unpermittedStart("%s starts without a permit, and had none for %s", p.name, w.now.Sub(w.withdrawn[p.name]).Round(time.Second))

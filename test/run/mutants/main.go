@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Command mutants is `make mutants`: it plants the bugs of mutants.txt, one at a time, and reports
-// whether a test fails. No file of the checkout changes: the compiler reads an overlay.
+// whether a test fails; those of gate.txt with the simulation alone. No file of the checkout changes:
+// the compiler reads an overlay.
 package main
 
 import (
@@ -88,7 +89,7 @@ func run(ctx context.Context, o options, out io.Writer) error {
 	}
 	defer os.RemoveAll(scratch)
 	w := &worker{options: o, scratch: scratch}
-	if err := w.unchanged(ctx, chosen); err != nil {
+	if err := errors.Join(w.unchanged(ctx, chosen), w.seedsUnchanged(ctx, chosen)); err != nil {
 		return err
 	}
 	counts, err := w.tryAll(ctx, chosen, out)
@@ -103,7 +104,11 @@ func run(ctx context.Context, o options, out io.Writer) error {
 			return err
 		}
 	}
-	fmt.Fprintf(out, "%d found, %d missed\n", counts[found], counts[missed])
+	fmt.Fprintf(out, "%d found, %d missed", counts[found], counts[missed])
+	if counts[unseen] > 0 {
+		fmt.Fprintf(out, ", %d that no seed can find", counts[unseen])
+	}
+	fmt.Fprintln(out)
 	switch {
 	case counts[broken] > 0:
 		return fmt.Errorf("%d mutants are broken: correct them in %s", counts[broken], strings.Join(o.tables, ","))
@@ -166,6 +171,9 @@ func (w *worker) unchanged(ctx context.Context, chosen []*mutant) error {
 	if w.rows {
 		args = append(args, "-run=^("+strings.Join(slices.Concat(slices.Collect(maps.Values(names))...), "|")+")$")
 	}
+	if len(names) == 0 {
+		return nil
+	}
 	for _, pkg := range slices.Sorted(maps.Keys(names)) {
 		args = append(args, "./"+pkg)
 	}
@@ -190,6 +198,10 @@ func (w *worker) try(ctx context.Context, m *mutant, number int) (verdict, text 
 	overlay, err := w.overlay(m, changed)
 	if err != nil {
 		return broken, err.Error()
+	}
+	if m.seeds != "" {
+		verdict, text = w.bySeed(ctx, m, overlay)
+		return verdict, strings.ReplaceAll(text, changed, m.file)
 	}
 	recorded := m.tests()
 	var failed []string
@@ -237,8 +249,7 @@ func (w *worker) overlay(m *mutant, changed string) (string, error) {
 
 // test returns the tests of the package that fail with the overlay, without their subtests.
 func (w *worker) test(ctx context.Context, overlay, pkg string, flags ...string) ([]string, error) {
-	args := append([]string{"test", "-json", "-count=1", "-vet=off", "-timeout=3m", "-overlay=" + overlay}, flags...)
-	args = append(args, "./"+pkg)
+	args := append([]string{"test", "-json", "-count=1", "-vet=off", "-timeout=3m", "-overlay=" + overlay, "./" + pkg}, flags...)
 	usesRapid, err := imports(filepath.Join(w.root, pkg), "pgregory.net/rapid")
 	if err != nil {
 		return nil, err
@@ -294,6 +305,7 @@ type mutant struct {
 	rows     []string // of docs/reference/seeds.md that it contradicts
 	old, new string
 	red      []red
+	seeds    string // the seed or schedule of the simulation that finds it, alone; or "none: " and why
 
 	file    string // that has the line
 	changed []byte // its text with the bug
@@ -309,6 +321,9 @@ type red struct {
 func (m *mutant) String() string { return m.in + ": " + m.name }
 
 func (m *mutant) tests() string {
+	if m.seeds != "" {
+		return m.seeds
+	}
 	var out []string
 	for _, r := range m.red {
 		out = append(out, path.Base(r.pkg)+" "+strings.Join(r.names, " "))
@@ -399,13 +414,13 @@ func readTable(file string) (*table, error) {
 			m = &mutant{line: i + 1, name: value}
 			t.mutants = append(t.mutants, m)
 		case m == nil || !ok || !m.set(key, value, i):
-			return nil, fmt.Errorf("%s:%d: a mutant has the lines name, in, old, new, red once or more, and maybe rows, not %q",
+			return nil, fmt.Errorf("%s:%d: a mutant has the lines name, in, old, new, seeds or red, and maybe rows, not %q",
 				file, i+1, line)
 		}
 	}
 	for _, m := range t.mutants {
-		if m.name == "" || m.in == "" || m.old == "" || m.old == m.new || len(m.red) == 0 {
-			return nil, fmt.Errorf("%s:%d: %s needs a name, in, old, another new, and red", file, m.line, m)
+		if m.name == "" || m.in == "" || m.old == "" || m.old == m.new || (len(m.red) == 0) == (m.seeds == "") {
+			return nil, fmt.Errorf("%s:%d: %s needs a name, in, old, another new, and red or seeds", file, m.line, m)
 		}
 	}
 	return t, nil
@@ -421,6 +436,8 @@ func (m *mutant) set(key, value string, line int) bool {
 		m.new = value
 	case "rows":
 		m.rows = strings.Fields(value)
+	case "seeds":
+		m.seeds = value
 	case "red":
 		words := strings.Fields(value)
 		if len(words) == 0 {

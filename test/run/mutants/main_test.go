@@ -46,6 +46,70 @@ func TestTable(t *testing.T) {
 
 var all = regexp.MustCompile("")
 
+// The bugs of gate.txt fit the source of today, and each has a seed, a schedule that exists, or a reason.
+func TestTableOfSeeds(t *testing.T) {
+	tables, err := readTables("../../..", []string{"test/run/mutants/gate.txt"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	schedules, err := os.ReadFile("../../../test/simulation/boundary_test.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	bySeed := 0
+	for _, m := range tables[0].mutants {
+		if err := m.locate("../../.."); err != nil {
+			t.Error(err)
+		}
+		if strings.HasPrefix(m.seeds, byNone) {
+			continue
+		}
+		bySeed++
+		if _, err := m.sought(); err != nil {
+			t.Error(err)
+		}
+		if name, is := strings.CutPrefix(m.seeds, "schedule "); is && !bytes.Contains(schedules, []byte(fmt.Sprintf("\t%q: ", name))) {
+			t.Errorf("line %d, %s: TestSchedules has no case %q", m.line, m, name)
+		}
+	}
+	if bySeed < 15 {
+		t.Errorf("seeds find %d bugs, want at least 15", bySeed)
+	}
+}
+
+// A bug with a seed is found by that seed or schedule, and by nothing else.
+func TestBySeed(t *testing.T) {
+	const bug = "in: greatest\nold: if a > b {\nnew: if a < b {\nseeds: "
+	table := ""
+	for i, seeds := range []string{"schedule a look: (at 2)", "schedule 0", "permits 7", "reports 7", "none: two are enough", "permits"} {
+		table += fmt.Sprintf("name: %d\n%s%s\n", i, bug, seeds)
+	}
+	test, err := os.ReadFile("testdata/simulated.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	root := t.TempDir()
+	if err := os.MkdirAll(filepath.Join(root, simulated), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	fill(t, root, map[string]string{"mutants.txt": table, simulated + "/simulation_test.go": string(test)})
+	o := options{root: root, tables: []string{"mutants.txt"}, run: regexp.MustCompile("[0-4]")}
+	var out bytes.Buffer
+	if err := run(t.Context(), o, &out); err == nil || err.Error() != "2 mutants are missed: write a test that fails for each" {
+		t.Errorf("error %v", err)
+	}
+	got := slices.Sorted(strings.Lines(regexp.MustCompile(` +\d+\.\ds  `).ReplaceAllString(out.String(), " ")))
+	want := []string{"2 found, 2 missed, 1 that no seed can find\n", "MISSED greatest: 1: schedule 0\n", "MISSED greatest: 3: reports 7\n",
+		"found greatest: 0: schedule a look: (at 2)\n", "found greatest: 2: permits 7\n", "unseen greatest: 4: two are enough\n"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("output (-want +got):\n%s", diff)
+	}
+	o.run = regexp.MustCompile("5")
+	if err := run(t.Context(), o, &out); err == nil || !strings.Contains(err.Error(), `is neither "schedule NAME" nor "RULE SEED"`) {
+		t.Errorf("error %v", err)
+	}
+}
+
 // Each statement of docs/reference/seeds.md that a test shows has one bug, which one of its own tests
 // finds, or a reason why it has none.
 func TestEachStatementHasItsBug(t *testing.T) {
@@ -143,12 +207,13 @@ func TestRecord(t *testing.T) {
 func TestErrors(t *testing.T) {
 	const one = "name: a bug\nin: greatest\nred: greatest\n"
 	for desc, tt := range map[string]struct{ table, fails, err string }{
-		"not unique":     {table: one + "old: return a\nnew: return b", err: `not unique \(.*:9, .*greatest.go:22\)`},
-		"absent":         {table: one + "old: return c\nnew: return b", err: `no file of greatest has the line "return c"`},
-		"no other line":  {table: one + "old: return b\nnew: return b", err: `:1: greatest: a bug needs .*another new`},
-		"no tests":       {table: "name: a bug\nin: greatest\nold: a\nnew: b", err: `:1: greatest: a bug needs .*red`},
-		"unknown key":    {table: one + "file: greatest.go", err: `:4: a mutant has`},
-		"nothing to run": {table: "# no mutant", err: `no mutant of mutants.txt matches`},
+		"not unique":      {table: one + "old: return a\nnew: return b", err: `not unique \(.*:9, .*greatest.go:22\)`},
+		"absent":          {table: one + "old: return c\nnew: return b", err: `no file of greatest has the line "return c"`},
+		"no other line":   {table: one + "old: return b\nnew: return b", err: `:1: greatest: a bug needs .*another new`},
+		"no tests":        {table: "name: a bug\nin: greatest\nold: a\nnew: b", err: `:1: greatest: a bug needs .*red`},
+		"tests and seeds": {table: one + "old: a\nnew: b\nseeds: permits 7", err: `:1: greatest: a bug needs .*seeds`},
+		"unknown key":     {table: one + "file: greatest.go", err: `:4: a mutant has`},
+		"nothing to run":  {table: "# no mutant", err: `no mutant of mutants.txt matches`},
 		"a test fails without any mutant": {
 			table: one + "old: if a > b {\nnew: if a < b {", err: "without a mutant",
 			fails: "package greatest\n\nimport \"testing\"\n\nfunc TestFails(t *testing.T) { t.Fail() }\n",
@@ -171,6 +236,12 @@ func TestErrors(t *testing.T) {
 func tiny(t *testing.T, files map[string]string) string {
 	t.Helper()
 	root := t.TempDir()
+	fill(t, root, files)
+	return root
+}
+
+func fill(t *testing.T, root string, files map[string]string) {
+	t.Helper()
 	if err := os.CopyFS(filepath.Join(root, "greatest"), os.DirFS("testdata/tiny/greatest")); err != nil {
 		t.Fatal(err)
 	}
@@ -180,5 +251,4 @@ func tiny(t *testing.T, files map[string]string) string {
 			t.Fatal(err)
 		}
 	}
-	return root
 }
