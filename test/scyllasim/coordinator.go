@@ -94,8 +94,8 @@ func (n *Node) coordinateOnce(ctx context.Context) (bool, error) {
 		return true, n.cancelAll(ctx, dead)
 	}
 	r := requests[next]
-	if (r.Request == rules.Join || r.Request == rules.Replace) && !supports(r.Features, st.Features) {
-		return true, n.rejectFeatures(ctx, r, st.Features)
+	if why := st.turnedAway(r); why != "" {
+		return true, n.turnAway(ctx, r, why)
 	}
 	return true, n.begin(ctx, r)
 }

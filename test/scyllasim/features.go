@@ -72,10 +72,17 @@ func (n *Node) updateFeatures(ctx context.Context, st *topology) (bool, error) {
 	})
 }
 
-// rejectFeatures turns away a newcomer that is older than what the cluster has enabled. Its request was stored, so it becomes left and stays banned.
-func (n *Node) rejectFeatures(ctx context.Context, x *topoNode, enabled string) error {
-	reason := fmt.Sprintf("Feature check failed. The new node does not support features that the cluster has enabled: {%s}", enabled)
-	n.log.warn("raft_topology", "node %s does not understand some features: {%s}", x.HostID, enabled)
+// turnedAway is why a newcomer whose turn has come is not accepted; "" when it is.
+func (s *topology) turnedAway(x *topoNode) string {
+	if (x.Request == rules.Join || x.Request == rules.Replace) && !supports(x.Features, s.Features) {
+		return fmt.Sprintf("Feature check failed. The new node does not support features that the cluster has enabled: {%s}", s.Features)
+	}
+	return rules.TurnedAway(s, x.Request, x.Replaces)
+}
+
+// turnAway ends a join. Its request was stored, so the node becomes left and stays banned.
+func (n *Node) turnAway(ctx context.Context, x *topoNode, reason string) error {
+	n.log.warn("raft_topology", "node %s is rejected: %s", x.HostID, reason)
 	err := n.g0.propose(ctx, func(t *topology) error {
 		y := t.node(x.HostID)
 		if y == nil || y.Request == "" || y.Stage != "" {

@@ -208,7 +208,7 @@ func (n *Node) replaceTarget(seeds []string) (string, []string, error) {
 		if o.ReplaceNodeFirstBoot == "" {
 			return "", nil, runtimeErrorf("Cannot replace_address %s because it doesn't exist in gossip", byAddress)
 		}
-		return "", nil, runtimeErrorf("Replaced node with Host ID %s not found", o.ReplaceNodeFirstBoot)
+		return "", nil, runtimeErrorf("%s", rules.UnknownTarget(o.ReplaceNodeFirstBoot))
 	}
 	if target.DC != o.DC || target.Rack != o.Rack {
 		return "", nil, runtimeErrorf("Cannot replace node %s/%s with a node on a different data center or rack. Current location=%s/%s, new location=%s/%s",

@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/kubectl-scylla/kubectl-scylla/test/scyllasim/rules"
@@ -123,20 +122,22 @@ func (n *Node) placeJoin(ctx context.Context, r joinRequest) error {
 			return reject("Snitch name check failed. This node cannot join the cluster because it uses \"%s\" and not \"%s\"", r.Snitch, t.Snitch)
 		}
 		if x := t.node(r.HostID); x != nil {
-			switch {
-			case x.State == rules.Left:
-				return reject("The node has already been removed from the cluster")
-			case x.Nonce == r.Nonce:
+			if x.State != rules.Left && x.Nonce == r.Nonce {
 				return errNoChange // the same process, asking again after a lost answer
-			default:
-				return reject("The node requested to join before but didn't finish the procedure. Please clear the data directory and restart.")
 			}
+			return &rejection{rules.AskedBefore(x.State)}
 		}
 		kind := rules.Join
 		if r.Replaces != "" {
 			kind = rules.Replace
-			if err := n.checkReplace(t, r, reject); err != nil {
-				return err
+			q := rules.Replacement{
+				Target: r.Replaces, Ignore: r.Ignore, New: rules.Place{DC: r.DC, Rack: r.Rack, ZeroToken: r.ZeroToken}, OtherDown: n.v.refusesOtherDead(),
+			}
+			if old := t.node(r.Replaces); old != nil {
+				q.Old = rules.Place{DC: old.DC, Rack: old.Rack, ZeroToken: old.ZeroToken}
+			}
+			if why := q.Refused(t, n.gossip.alive); why != "" {
+				return &rejection{why}
 			}
 			t.IgnoredNodes = addUnique(t.IgnoredNodes, rules.Bans(r.Replaces, r.Ignore)...)
 		}
@@ -153,42 +154,6 @@ func (n *Node) placeJoin(ctx context.Context, r joinRequest) error {
 		t.addTask(&topoTask{ID: id, Type: kind, HostID: r.HostID, Replaces: r.Replaces, State: "running", Start: time.Now().UTC()})
 		return nil
 	})
-}
-
-func (n *Node) checkReplace(t *topology, r joinRequest, reject func(string, ...any) error) error {
-	old := t.node(r.Replaces)
-	switch {
-	case old == nil || old.State != rules.Normal:
-		return reject("Cannot replace node %s because it is not in the 'normal' state", r.Replaces)
-	case n.gossip.alive(r.Replaces):
-		return reject("tried to replace alive node %s", r.Replaces)
-	case old.DC != r.DC || old.Rack != r.Rack:
-		return reject("Cannot replace node %s with a node on a different data center or rack. Node being replaced: %s/%s, replacing node: %s/%s",
-			r.Replaces, old.DC, old.Rack, r.DC, r.Rack)
-	case old.ZeroToken && !r.ZeroToken:
-		return reject("Cannot replace the zero-token node %s with a token-owning node", r.Replaces)
-	case !old.ZeroToken && r.ZeroToken:
-		return reject("Cannot replace the token-owning node %s with a zero-token node", r.Replaces)
-	}
-	for _, x := range t.sorted() {
-		if x.Replaces == r.Replaces && x.State != rules.Left && x.State != rules.Normal {
-			return reject("Cannot replace node %s because it is already being replaced by %s", r.Replaces, x.HostID)
-		}
-	}
-	if !n.v.refusesOtherDead() {
-		return nil
-	}
-	for _, id := range r.Ignore {
-		if n.gossip.alive(id) {
-			return reject("Cannot replace node %s because ignored node %s is alive", r.Replaces, id)
-		}
-	}
-	for _, id := range rules.Dead(t, n.gossip.alive) {
-		if id != r.Replaces && !slices.Contains(r.Ignore, id) && !t.Ignored(id) {
-			return reject("Cannot replace node %s because node %s is down and not ignored; it must be up or listed in ignore_dead_nodes_for_replace", r.Replaces, id)
-		}
-	}
-	return nil
 }
 
 // placeRequest stores a decommission, removenode, rebuild or exclude request.
@@ -217,8 +182,9 @@ func (n *Node) placeRequest(ctx context.Context, r topologyRequest) (topologyReq
 		}
 		switch r.Kind {
 		case rules.Remove:
-			if err := n.checkRemove(t, h, r.Ignore); err != nil {
-				return err
+			q := rules.Removal{Target: h, Ignore: r.Ignore, LastOwner: !t.otherOwner(h), OtherDown: n.v.refusesOtherDead()}
+			if why := q.Refused(t, n.gossip.alive); why != "" {
+				return errors.New(why)
 			}
 			t.IgnoredNodes = addUnique(t.IgnoredNodes, rules.Bans(h, r.Ignore)...)
 		case rules.Leave:
@@ -242,41 +208,11 @@ func (n *Node) exclude(t *topology, ids []string) error {
 		if t.node(h) == nil {
 			return fmt.Errorf("Node %s does not exist", h)
 		}
-		if n.gossip.alive(h) {
-			return fmt.Errorf("Cannot exclude node %s because it's considered alive", h) //nolint:staticcheck // ScyllaDB's text
-		}
+	}
+	if why := rules.RefusedExclusion(n.gossip.alive, ids); why != "" {
+		return errors.New(why)
 	}
 	t.IgnoredNodes = addUnique(t.IgnoredNodes, ids...)
-	return nil
-}
-
-// checkRemove returns why node h cannot be removed, in ScyllaDB's words; nil when it can.
-func (n *Node) checkRemove(t *topology, h string, ignore []string) error {
-	ip, _ := n.addressOf(h)
-	rejected := func(format string, a ...any) error {
-		return fmt.Errorf("removenode: Rejected removenode operation for node %s ip %s "+format, append([]any{h, ip}, a...)...)
-	}
-	if n.gossip.alive(h) {
-		return rejected("the node being removed is alive, maybe you should use decommission instead?")
-	}
-	for _, i := range ignore {
-		if t.node(i) == nil {
-			return fmt.Errorf("removenode: ignored node %s is not found in the cluster", i)
-		}
-		if n.gossip.alive(i) {
-			return rejected("because ignored node %s is alive", i)
-		}
-	}
-	if n.v.refusesOtherDead() {
-		for _, d := range rules.Dead(t, n.gossip.alive) {
-			if d != h && !slices.Contains(ignore, d) && !t.Ignored(d) {
-				return rejected("because node %s is down and not ignored", d)
-			}
-		}
-	}
-	if !t.otherOwner(h) {
-		return rejected("because it is the last token-owning node in the cluster")
-	}
 	return nil
 }
 

@@ -186,10 +186,10 @@ func (w *world) arrive(s *process) {
 	case d.complete:
 		w.comeBack(s)
 	case d.group != nil && s.replace != "" && d.group.members[s.id] == normal && d.group.members[s.replace] == "":
-		w.exit(s, "Replaced node with Host ID "+s.replace+" not found") // it has joined, and was stopped before it was COMPLETED (5.4)
+		w.exit(s, rules.UnknownTarget(s.replace)) // it has joined, and was stopped before it was COMPLETED (5.4)
 	case d.group != nil || d.asked:
 		// Joined group 0 or asked before, and not completed: never recovers (4.3, 5.4).
-		w.exit(s, "The node requested to join before but didn't finish the procedure")
+		w.exit(s, rules.AskedBefore(rules.None))
 	default:
 		w.discover(s)
 	}
@@ -294,22 +294,20 @@ func (w *world) ask(s *process) {
 		w.after(time.Second, func() { w.ask(s) })
 		return
 	}
-	if g.left[s.id] {
-		w.exit(s, "The node has already been removed from the cluster")
+	if why := rules.AskedBefore(g.State(s.id)); why != "" {
+		w.exit(s, why)
 		return
 	}
 	r := &request{kind: rules.Join, id: s.id, proc: s, opened: s.pod.opened}
 	if s.replace != "" {
 		r.kind, r.target, r.ignore = rules.Replace, s.replace, s.ignore
-		switch {
-		case g.members[s.replace] == "":
-			w.exit(s, "Replaced node with Host ID "+s.replace+" not found")
+		if g.members[s.replace] == "" {
+			w.exit(s, rules.UnknownTarget(s.replace))
 			return
-		case g.members[s.replace] != normal:
-			w.exit(s, "Cannot replace node "+s.replace+" because it is not in the 'normal' state")
-			return
-		case w.alive(l, s.replace):
-			w.exit(s, "tried to replace alive node "+s.replace)
+		}
+		why := rules.Replacement{Target: s.replace, Ignore: s.ignore}.Refused(g, func(id string) bool { return w.alive(l, id) })
+		if why != "" {
+			w.exit(s, why)
 			return
 		}
 		for _, id := range rules.Bans(s.replace, s.ignore) {
@@ -335,7 +333,11 @@ func (w *world) ban(g *group, id string) {
 
 // removeNode is nodetool removenode, asked for by a person.
 func (w *world) removeNode(g *group, id string, ignore []string) bool {
-	if g.leader == nil || w.alive(g.leader, id) || g.members[id] != normal || slices.ContainsFunc(g.queue, func(r *request) bool { return r.id == id }) {
+	if g.leader == nil || slices.ContainsFunc(g.queue, func(r *request) bool { return r.id == id }) {
+		return false
+	}
+	q := rules.Removal{Target: id, Ignore: ignore, LastOwner: len(g.Normal()) == 1}
+	if q.Refused(g, func(id string) bool { return w.alive(g.leader, id) }) != "" {
 		return false
 	}
 	w.tracef("removenode %s ignoring %q", short(id), shorts(ignore))
@@ -453,6 +455,10 @@ func (w *world) begun(g *group, r *request) {
 	case rules.Remove:
 		g.set(r.id, rules.Removing)
 		r.phase, r.next = 2, w.now.Add(w.between(5*time.Second, 20*time.Second))
+		return
+	}
+	if why := rules.TurnedAway(g, r.kind, r.target); why != "" {
+		w.rollBack(g, r, why)
 		return
 	}
 	r.phase, r.until = 0, w.now.Add(30*time.Second)

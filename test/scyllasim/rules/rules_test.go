@@ -98,3 +98,38 @@ func TestNext(t *testing.T) {
 		}
 	}
 }
+
+func TestRefusals(t *testing.T) {
+	t.Parallel()
+	c := cluster{map[string]State{"a": Normal, "b": Normal, "gone": Normal, "also": Normal, "ignored": Normal, "left": Left, "leaving": Decommissioning}, []string{"ignored"}}
+	alive := func(id string) bool { return id == "a" || id == "b" || id == "leaving" }
+	here, there := Place{DC: "dc1", Rack: "r1"}, Place{DC: "dc1", Rack: "r2"}
+	replace := func(r Replacement) string { return r.Refused(c, alive) }
+	remove := func(r Removal) string { return r.Refused(c, alive) }
+	for name, tc := range map[string]struct{ got, want string }{
+		"a new node":                         {AskedBefore(Absent), ""},
+		"one that has left":                  {AskedBefore(Left), "already been removed"},
+		"one that has asked":                 {AskedBefore(None), "didn't finish the procedure"},
+		"a target that is UP":                {replace(Replacement{Target: "a"}), "tried to replace alive node a"},
+		"a target that has left":             {replace(Replacement{Target: "left"}), "not in the 'normal' state"},
+		"another rack":                       {replace(Replacement{Target: "gone", Old: here, New: there}), "in dc1/r1 with node in dc1/r2"},
+		"another node DOWN, up to 2026.2":    {replace(Replacement{Target: "gone"}), ""},
+		"another node DOWN":                  {replace(Replacement{Target: "gone", OtherDown: true}), "node also is down and not ignored"},
+		"it is on the list":                  {replace(Replacement{Target: "gone", Ignore: []string{"also"}, OtherDown: true}), ""},
+		"one on the list is UP":              {replace(Replacement{Target: "gone", Ignore: []string{"also", "b"}, OtherDown: true}), "ignored node b is alive"},
+		"the target has left meanwhile":      {TurnedAway(c, Replace, "left"), "not in the 'normal' state"},
+		"it has not":                         {TurnedAway(c, Replace, "gone"), ""},
+		"removal of a node that is UP":       {remove(Removal{Target: "a"}), "maybe you should use decommission"},
+		"removal of one that leaves":         {remove(Removal{Target: "leaving"}), "is in 'decommissioning' state"},
+		"removal of nobody":                  {remove(Removal{Target: "left"}), "is not found"},
+		"removal of the last owner":          {remove(Removal{Target: "gone", LastOwner: true}), "the last token-owning node"},
+		"removal, another one DOWN":          {remove(Removal{Target: "gone", OtherDown: true}), "node also is down and not ignored"},
+		"removal, with the list":             {remove(Removal{Target: "gone", Ignore: []string{"also"}, OtherDown: true}), ""},
+		"exclusion of one that is UP":        {RefusedExclusion(alive, []string{"gone", "a"}), "Cannot mark host a as excluded"},
+		"a token owner for a zero-token one": {replace(Replacement{Target: "gone", Old: Place{ZeroToken: true}}), "the zero-token node gone with"},
+	} {
+		if tc.want == "" && tc.got != "" || !strings.Contains(tc.got, tc.want) {
+			t.Errorf("%s: %q, want %q", name, tc.got, tc.want)
+		}
+	}
+}
