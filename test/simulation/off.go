@@ -102,6 +102,7 @@ func Protections() []Protection {
 		{[]Off{OffFirst, OffSecond}, "", true},
 		{[]Off{OffAge, OffLease}, "", true},
 		{[]Off{OffRelays, OffSecond}, "", true},
+		{[]Off{OffServed, OffRelays}, "", true},
 		{[]Off{OffLease, OffDigest}, "", false},
 		{[]Off{OffPermit, OffLauncher}, "", true},
 	}
