@@ -11,11 +11,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/test/scyllasim/rules"
 )
 
-const (
-	coordinatorInterval = 500 * time.Millisecond
-	orphanInterval      = 10 * time.Second
-	orphanAge           = 60 * time.Second
-)
+const coordinatorInterval = 500 * time.Millisecond
 
 // runCoordinator watches for this node's leadership and coordinates topology changes while it lasts.
 func (n *Node) runCoordinator() {
@@ -46,7 +42,7 @@ func (n *Node) coordinate(ctx context.Context) {
 		if err != nil && ctx.Err() == nil {
 			n.log.warn("raft_topology", "topology change coordinator fiber got error %v", err)
 		}
-		if n.v.orphanRemover() && n.clock.Now().Sub(lastOrphans) >= orphanInterval {
+		if n.v.orphanRemover() && n.clock.Now().Sub(lastOrphans) >= rules.OrphanInterval {
 			lastOrphans = n.clock.Now()
 			if err := n.removeOrphans(ctx); err != nil && ctx.Err() == nil {
 				n.log.warn("raft_topology", "gossiper orphan remover: %v", err)
@@ -192,7 +188,7 @@ func (n *Node) removeOrphans(ctx context.Context) error {
 	st := n.g0.state()
 	var orphans []endpointView
 	for _, e := range n.gossip.view() {
-		if e.HostID != n.hostID && !e.Alive && st.node(e.HostID) == nil && n.clock.Now().Sub(e.FirstSeen) > orphanAge {
+		if e.HostID != n.hostID && rules.Orphan(st.State(e.HostID), e.Alive, n.clock.Now().Sub(e.FirstSeen)) {
 			orphans = append(orphans, e)
 		}
 	}

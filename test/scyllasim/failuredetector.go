@@ -6,22 +6,9 @@ import (
 	"context"
 	"sync"
 	"time"
+
+	"github.com/kubectl-scylla/kubectl-scylla/test/scyllasim/rules"
 )
-
-// detector decides from the results of echoes whether one peer is DOWN. Time is an argument.
-type detector struct {
-	last time.Time
-	max  time.Duration
-}
-
-// observe takes one echo's result and reports whether the peer is to be marked DOWN.
-func (d *detector) observe(ok bool, now time.Time) bool {
-	if ok {
-		d.last = now
-		return false
-	}
-	return now.Sub(d.last) > d.max
-}
 
 // considerLocked sends an echo to a peer that is not UP and marks it UP when the answer comes. A peer that announced its shutdown is marked DOWN.
 func (g *gossiper) considerLocked(p *peerView) {
@@ -88,7 +75,7 @@ func (g *gossiper) detect(ctx context.Context) {
 }
 
 func (g *gossiper) detectPeer(ctx context.Context, id string) {
-	d := detector{last: g.clock.Now(), max: echoInterval + g.fdTimeout}
+	d := rules.Detector{Last: g.clock.Now(), Timeout: g.fdTimeout}
 	for {
 		g.mu.Lock()
 		p := g.peers[id]
@@ -98,13 +85,13 @@ func (g *gossiper) detectPeer(ctx context.Context, id string) {
 		}
 		ip := p.st.IP
 		g.mu.Unlock()
-		cctx, cancel := context.WithTimeout(ctx, g.clock.Real(d.max))
+		cctx, cancel := context.WithTimeout(ctx, g.clock.Real(d.Most()))
 		_, err := g.call(cctx, "echo", id, ip, "gossip.echo", struct{}{}, nil)
 		cancel()
 		if ctx.Err() != nil || g.gate.wait(ctx) != nil {
 			return
 		}
-		if d.observe(err == nil, g.clock.Now()) {
+		if d.Observe(err == nil, g.clock.Now()) {
 			g.mu.Lock()
 			if g.peers[id] == p && p.alive && g.enabled {
 				g.log.info("gossip", "failure_detector_loop: Mark node %s/%s as DOWN", id, p.st.IP)
@@ -116,7 +103,7 @@ func (g *gossiper) detectPeer(ctx context.Context, id string) {
 		select {
 		case <-ctx.Done():
 			return
-		case <-g.clock.After(echoInterval):
+		case <-g.clock.After(rules.EchoInterval):
 		}
 	}
 }

@@ -27,12 +27,7 @@ const (
 	appSnitchName     = 22
 )
 
-const (
-	gossipInterval = time.Second
-	echoInterval   = 2 * time.Second
-	// defaultFailureDetectorTimeout is failure_detector_timeout_in_ms.
-	defaultFailureDetectorTimeout = 20 * time.Second
-)
+const gossipInterval = time.Second
 
 type appValue struct {
 	Value   string `json:"v"`

@@ -357,7 +357,7 @@ func (n *Node) awaitResponse() error {
 }
 
 func (n *Node) waitAlive(ids []string) error {
-	end := time.Now().Add(n.timeout(30 * time.Second))
+	end := time.Now().Add(n.timeout(rules.AliveWait))
 	for {
 		var missing []string
 		for _, id := range ids {

@@ -332,8 +332,7 @@ func (n *Node) drain() {
 		if s := n.g0.state(); s != nil {
 			st = s.State(n.hostID)
 		}
-		// Only a normal member announces its shutdown; before 2026.2 a decommissioning node does, too.
-		n.gossip.stop(n.ctx, st == rules.Normal || (!n.v.onlyNormalAnnounces() && st == rules.Decommissioning))
+		n.gossip.stop(n.ctx, rules.Announces(st, !n.v.onlyNormalAnnounces()))
 		_ = n.sleepQuiet(2 * time.Second)
 	}
 	if n.tr != nil {

@@ -8,6 +8,8 @@ import (
 	"io"
 	"net"
 	"time"
+
+	"github.com/kubectl-scylla/kubectl-scylla/test/scyllasim/rules"
 )
 
 // Options configure a node. The zero value of a field means ScyllaDB's default unless said otherwise.
@@ -109,7 +111,7 @@ func (o *Options) defaults() error {
 		d *time.Duration
 		v time.Duration
 	}{
-		{&o.FailureDetectorTimeout, defaultFailureDetectorTimeout}, {&o.ShadowRound, 300 * time.Second},
+		{&o.FailureDetectorTimeout, rules.FailureDetectorTimeout}, {&o.ShadowRound, 300 * time.Second},
 		{&o.StreamTime, 3 * time.Second}, {&o.TabletRebuildTime, 2 * time.Second}, {&o.StageTime, 300 * time.Millisecond},
 	} {
 		if *d.d == 0 {

@@ -196,11 +196,10 @@ func addUnique(list []string, ids ...string) []string {
 	return list
 }
 
-// wantedVoters returns the normal nodes that are not leaving or ignored.
 func (s *topology) wantedVoters() []string {
 	var out []string
 	for _, n := range s.sorted() {
-		if (n.State == rules.Normal || n.State == rules.Rebuilding) && !s.Ignored(n.HostID) {
+		if rules.Voter(s, n.HostID) {
 			out = append(out, n.HostID)
 		}
 	}

@@ -5,7 +5,6 @@ package scyllasim
 import (
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/kubectl-scylla/kubectl-scylla/test/scyllasim/rules"
 )
@@ -60,32 +59,6 @@ func TestVersionRules(t *testing.T) {
 		got := rules{v.hostIDForm(), v.gossiperNotReady500(), v.gossipByHostID(), v.nodeOpsTasks(), v.replaceByHostID(), v.banNotice(), v.sstableQuery()}
 		if got != want {
 			t.Errorf("%s: %+v, want %+v", version, got, want)
-		}
-	}
-}
-
-func TestDetectorMarksDownAfterTwentyTwoSeconds(t *testing.T) {
-	t.Parallel()
-	start := time.Unix(0, 0)
-	d := detector{last: start, max: echoInterval + defaultFailureDetectorTimeout}
-	now := start
-	for {
-		now = now.Add(echoInterval)
-		if d.observe(false, now) {
-			break
-		}
-		if now.Sub(start) > time.Minute {
-			t.Fatal("never DOWN")
-		}
-	}
-	if took := now.Sub(start); took != 24*time.Second {
-		t.Errorf("DOWN after %v, want 24s", took)
-	}
-	d.last = now
-	for range 100 {
-		now = now.Add(echoInterval)
-		if d.observe(true, now) {
-			t.Fatal("DOWN although every echo came back")
 		}
 	}
 }

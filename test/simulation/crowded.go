@@ -5,6 +5,8 @@ package simulation
 import (
 	"math/rand/v2"
 	"time"
+
+	"github.com/kubectl-scylla/kubectl-scylla/test/scyllasim/rules"
 )
 
 // CrowdedFrom is the first seed in which new nodes come while a node is DOWN, besides all else that goes wrong. Older seeds keep their course.
@@ -23,7 +25,7 @@ func (w *world) crowd() {
 			w.result.Faults++
 			w.dieFor(lasts, n)
 		})
-		w.after(at+between(detected, 100*time.Second), w.scaleUpAny)
+		w.after(at+between(rules.LastDown, 100*time.Second), w.scaleUpAny)
 	}
 }
 

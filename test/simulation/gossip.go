@@ -2,7 +2,11 @@
 
 package simulation
 
-import "time"
+import (
+	"time"
+
+	"github.com/kubectl-scylla/kubectl-scylla/test/scyllasim/rules"
+)
 
 // link is what one process' gossip thinks of another: was, until at+delay, and now is what is physically so (4.5).
 type link struct {
@@ -18,18 +22,16 @@ func (l *link) up(now time.Time) bool {
 	return l.now
 }
 
-// connected is true when two processes reach each other.
-func (w *world) connected(a, b *process) bool {
-	if a.ended || b.ended || w.part[a.pod.name] != w.part[b.pod.name] {
-		return false
-	}
-	for _, g := range w.groups {
-		if g.banned[a.id] && a.group == g || g.banned[b.id] && b.group == g {
-			return false
-		}
-	}
-	return true
+// reach is true when nothing but a ban keeps two processes apart.
+func (w *world) reach(a, b *process) bool {
+	return !a.ended && !b.ended && w.part[a.pod.name] == w.part[b.pod.name]
 }
+
+func (w *world) connected(a, b *process) bool {
+	return w.reach(a, b) && !a.banned() && !b.banned()
+}
+
+func (s *process) banned() bool { return s.group != nil && rules.Banned(s.group, s.id) }
 
 // alive is what a process' own gossip says of a host ID.
 func (w *world) alive(s *process, id string) bool {
@@ -93,9 +95,9 @@ func (w *world) reconnect() {
 // detection is how long a death goes unnoticed; a second one at the same time may take up to twice as long.
 func (w *world) detection() time.Duration {
 	if w.chance(0.1) {
-		return w.between(24*time.Second, 2*detected)
+		return w.between(rules.LastDown, rules.LastDownOfTwo)
 	}
-	return w.between(22*time.Second, detected)
+	return w.between(rules.FirstDown, rules.LastDown)
 }
 
 // unlink: a process has ended. One that says so is down at once, another only when its peers miss it.

@@ -8,15 +8,14 @@ import (
 	"time"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
+	"github.com/kubectl-scylla/kubectl-scylla/test/scyllasim/rules"
 )
 
 const (
 	reportInterval = 5 * time.Second
-	// detected is the longest that gossip takes to notice one death; a second one at the same time may take twice as long (4.5).
-	detected = 24 * time.Second
-	// bound is how long a node may be out of reach without the barrier knowing: twice the detection, and the longest way of a row: a poll, a slow
+	// bound is how long a node may be out of reach without the barrier knowing: the longest detection, and the longest way of a row: a poll, a slow
 	// write, the controller, or the 30 s for which a controller that has stopped passes for one that lives.
-	bound = 2*detected + 30*time.Second + reportInterval
+	bound = rules.LastDownOfTwo + 30*time.Second + reportInterval
 
 	healAt   = 30 * time.Minute
 	patience = 3 * time.Hour

@@ -75,7 +75,13 @@ func (g *group) State(id string) rules.State {
 	if g.left[id] {
 		return rules.Left
 	}
-	return g.members[id]
+	if s, member := g.members[id]; member {
+		return s
+	}
+	if g.current != nil && g.current.id == id || slices.ContainsFunc(g.queue, func(r *request) bool { return r.id == id }) {
+		return rules.None
+	}
+	return rules.Absent
 }
 
 func (g *group) Normal() []string {
@@ -290,7 +296,7 @@ func (w *world) ask(s *process) {
 		return
 	}
 	l := g.leader
-	if l == nil || !w.connected(s, l) {
+	if l == nil || !w.reach(s, l) {
 		w.after(time.Second, func() { w.ask(s) })
 		return
 	}
@@ -377,7 +383,7 @@ func (w *world) elect(g *group) {
 		}
 		voters, reached := 0, 0
 		for _, id := range g.order {
-			if g.members[id] != normal && g.members[id] != rules.BeingReplaced && g.members[id] != rules.Removing {
+			if !rules.Voter(g, id) {
 				continue
 			}
 			voters++
@@ -461,7 +467,7 @@ func (w *world) begun(g *group, r *request) {
 		w.rollBack(g, r, why)
 		return
 	}
-	r.phase, r.until = 0, w.now.Add(30*time.Second)
+	r.phase, r.until = 0, w.now.Add(rules.AliveWait)
 }
 
 // advance moves every operation one second on. Each barrier needs every node (11).
@@ -582,19 +588,23 @@ func (w *world) end(s *process, clean bool) {
 	if s.group != nil && s.group.members[s.id] == normal && !s.disk.complete {
 		w.lost[s.pod.name] = true // it is a member, and has not noted it: it never comes back (5.4)
 	}
-	w.unlink(s, clean && s.mode == "NORMAL") // only NORMAL nodes announce it (4.5)
-	if g := s.group; gossiped && g != nil {
-		id := s.id
-		w.after(70*time.Second, func() { w.orphan(g, id) })
+	w.unlink(s, clean && s.group != nil && rules.Announces(s.group.State(s.id), false))
+	if gossiped && s.group != nil {
+		w.after(rules.OrphanInterval, func() { w.orphan(s) })
 	}
 }
 
-// orphan: a node that gossips without a request is removed a minute after it has stopped (4.3).
-func (w *world) orphan(g *group, id string) {
-	queued := slices.ContainsFunc(g.queue, func(r *request) bool { return r.id == id }) || g.current != nil && g.current.id == id
-	if g.members[id] == "" && !queued && w.running(id) == nil {
-		g.left[id] = true
+// orphan is what the coordinator does with a host that has ended, while its host ID does not run again.
+func (w *world) orphan(s *process) {
+	g := s.group
+	if g.State(s.id) != rules.Absent || w.running(s.id) != nil {
+		return
 	}
+	if g.leader != nil && rules.Orphan(rules.Absent, w.alive(g.leader, s.id), w.now.Sub(s.since)) {
+		g.left[s.id] = true
+		return
+	}
+	w.after(rules.OrphanInterval, func() { w.orphan(s) })
 }
 
 func short(id string) string { return id[:min(8, len(id))] }
