@@ -97,6 +97,10 @@ func (w *world) unwell() []string {
 
 // giveUp: a node that has not started by now waits for ever.
 func (w *world) giveUp() {
+	if w.Follow {
+		w.leaveUnhealed()
+		return
+	}
 	for _, name := range w.unwell() {
 		w.result.EndlessWaits++
 		w.violate("endless wait: %s: %s", name, w.why(name))

@@ -29,6 +29,10 @@ const reaction = time.Minute
 
 // people look every quarter of a minute.
 func (w *world) people() {
+	if w.Follow {
+		w.followStatus()
+		return
+	}
 	if w.now.Before(w.net.gone) {
 		return
 	}

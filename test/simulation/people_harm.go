@@ -4,6 +4,7 @@ package simulation
 
 import (
 	"slices"
+	"time"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
 	"github.com/kubectl-scylla/kubectl-scylla/test/scyllasim/rules"
@@ -13,9 +14,37 @@ import (
 type Followed struct {
 	// Harmful commands: each is a violation, and says which.
 	Harmful int
+	// Steps of status that a person followed, StepsLate an hour after they were printed. Void are those of which nothing applied any more.
+	Steps, StepsLate, Void int
+	// ByOldRules: what a person did by no printed step.
+	ByOldRules int
+	// Healed troubles, in which a person did something, HealSteps in all, and how long each took.
+	Healed, HealSteps int
+	HealTimes         []time.Duration
+	// Unhealed troubles at the end. Of these Unsaid: status still prints a command that heals nothing, instead of saying that none does.
+	Unhealed, Unsaid int
+	// Codes counts steps by what was printed.
+	Codes map[string]int
 }
 
-func (f *Followed) add(b *Followed) { f.Harmful += b.Harmful }
+func (f *Followed) add(b *Followed) {
+	f.Harmful += b.Harmful
+	f.Steps += b.Steps
+	f.StepsLate += b.StepsLate
+	f.Void += b.Void
+	f.ByOldRules += b.ByOldRules
+	f.Healed += b.Healed
+	f.HealSteps += b.HealSteps
+	f.Unhealed += b.Unhealed
+	f.Unsaid += b.Unsaid
+	f.HealTimes = append(f.HealTimes, b.HealTimes...)
+	for code, n := range b.Codes { // sums: the order does not matter
+		if f.Codes == nil {
+			f.Codes = map[string]int{}
+		}
+		f.Codes[code] += n
+	}
+}
 
 // harm is what a person did by a printed command and should never have been told to do.
 func (w *world) harm(format string, args ...any) {

@@ -193,6 +193,8 @@ func (w *world) arrive(s *process) {
 		w.comeBack(s)
 	case d.group != nil && s.replace != "" && d.group.members[s.id] == normal && d.group.members[s.replace] == "":
 		w.exit(s, rules.UnknownTarget(s.replace)) // it has joined, and was stopped before it was COMPLETED (5.4)
+	case (d.group != nil || d.asked) && w.removed(s.id):
+		w.exit(s, rules.AskedBefore(rules.Left))
 	case d.group != nil || d.asked:
 		// Joined group 0 or asked before, and not completed: never recovers (4.3, 5.4).
 		w.exit(s, rules.AskedBefore(rules.None))

@@ -52,6 +52,8 @@ type Options struct {
 	Lag bool
 	// Story, when set, is all that happens: no fault is drawn, and no person looks.
 	Story *Story
+	// Follow: people do what the shipped status prints, step by step.
+	Follow bool
 	// Schedule, when set, has all that goes wrong: a cluster of three to six is scaled up.
 	Schedule []Placed
 	// Mum reporters say neither that they could not write their row, nor what it is.
@@ -163,6 +165,7 @@ type world struct {
 	healed                   bool
 	rowsWritten, viewWritten time.Time // of a story's reports
 
+	follower follower
 	careless bool // a fault does what no printed step says
 
 	lost    map[string]bool // member whose data is gone for ever and has not been replaced or removed
@@ -298,7 +301,7 @@ func newWorld(o Options) *world {
 		written: map[types.UID]view.Stamp{}, leases: map[string]*coordinationv1.Lease{}, granted: map[string]types.UID{}, withdrawn: map[string]time.Time{}, decoder: &cluster.Decoder{},
 	}
 	w.year.size = years[o.World]
-	w.result.Kinds = map[string]int{}
+	w.result.Kinds, w.result.Codes = map[string]int{}, map[string]int{}
 	w.result.Seed, w.limits = o.Seed, *cmp.Or(o.Policy, healthpolicy.Standard(view.Stabilisation, 0))
 	w.eye = newObserver()
 	if w.without(OffGrantWindow) {

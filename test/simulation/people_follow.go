@@ -1,0 +1,441 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package simulation
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/diagnosis"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/replace"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
+)
+
+// follower is somebody who knows nothing but what `kubectl scylla status` prints, and does that.
+type follower struct {
+	late    time.Duration // from reading to doing
+	plan    *plan
+	next    time.Time            // when to look again
+	since   time.Time            // since when not all is well
+	done    map[string]time.Time // when a step was followed last
+	traced  string
+	acted   time.Time
+	refused []printedStep        // what a refusal printed
+	looked  map[string]bool      // commands that only show something
+	held    map[string]time.Time // since when a replacement is refused because its Pod may be starting
+	open    map[string]*trouble  // by member
+}
+
+type plan struct {
+	about    string
+	code     words.Code
+	commands []words.Command
+	old      func() // of the rules that people had before, where status says nothing to do
+	what     string
+	due      time.Time
+}
+
+type trouble struct {
+	began time.Time
+	steps int
+}
+
+const (
+	lookAgain = 3 * time.Minute // where nothing was to be done
+	anHour    = time.Hour
+	typing    = 20 * time.Second
+	stepAgain = 10 * time.Minute // the same step, where it has changed nothing
+	oldRules  = 20 * time.Minute // then a person does what no step says
+)
+
+// beginFollowing: in every fourth seed the person is always an hour late.
+func (w *world) beginFollowing() {
+	w.follower = follower{late: typing, done: map[string]time.Time{}, held: map[string]time.Time{}, open: map[string]*trouble{}}
+	if rand.New(rand.NewPCG(w.Seed, 0xf0110)).IntN(4) == 0 {
+		w.follower.late = anHour
+		w.Patience = 8 * time.Hour
+	}
+}
+
+// followStatus is a quarter of a minute of that person.
+func (w *world) followStatus() {
+	f := &w.follower
+	if f.done == nil {
+		w.beginFollowing()
+	}
+	w.countTroubles()
+	switch {
+	case f.plan != nil && w.now.Before(f.plan.due):
+		return
+	case f.plan != nil:
+		w.carryOut(f.plan)
+		f.plan, f.next = nil, w.now.Add(reaction)
+		return
+	case len(f.open) == 0 || w.now.Before(f.next):
+		return
+	}
+	f.next = w.now.Add(reaction)
+	if w.now.Sub(f.since) < reaction {
+		return
+	}
+	if f.plan = w.readStatus(); f.plan != nil {
+		f.plan.due = w.now.Add(f.late)
+		w.tracef("a person reads, about %s: %s %v", f.plan.about, f.plan.code, f.plan.commands)
+	} else if w.healed {
+		f.next = w.now.Add(lookAgain)
+	}
+}
+
+// countTroubles opens and closes them: a member is not well, and is well again.
+func (w *world) countTroubles() {
+	f := &w.follower
+	unwell := w.unwell()
+	if len(f.open) == 0 {
+		f.since = w.now
+	}
+	for _, name := range unwell {
+		if s := w.setOf(name); f.open[name] == nil && s != nil && !s.away {
+			f.open[name] = &trouble{began: w.now}
+		}
+	}
+	for _, name := range sortedKeys(f.open) {
+		t := f.open[name]
+		if slices.Contains(unwell, name) {
+			continue
+		}
+		delete(f.open, name)
+		delete(f.held, name)
+		if t.steps > 0 {
+			w.result.Healed++
+			w.result.HealSteps += t.steps
+			w.result.HealTimes = append(w.result.HealTimes, w.now.Sub(t.began))
+		}
+	}
+}
+
+// leaveUnhealed counts what is left at the end: those who were helped in vain, or else one, for which the others wait.
+func (w *world) leaveUnhealed() {
+	f := &w.follower
+	n := 0
+	for _, t := range f.open { // a count: the order does not matter
+		if t.steps > 0 {
+			n++
+		}
+	}
+	n = max(n, 1)
+	w.result.Unhealed += n
+	j := diagnosis.Judge(w.readByPerson(), w.clock(person))
+	w.traceSteps(j)
+	f.looked = map[string]bool{}
+	for _, s := range printedSteps(j) {
+		if _, do := w.actions(j, s, 0); len(do) > 0 {
+			w.result.Unsaid += n
+			break
+		}
+	}
+	for _, name := range w.unwell() {
+		w.tracef("unhealed: %s: %s", name, w.why(name))
+	}
+	w.over = true
+}
+
+// readStatus is the first printed step that says to do something, of those that were not done just now.
+func (w *world) readStatus() *plan {
+	f := &w.follower
+	j := diagnosis.Judge(w.readByPerson(), w.clock(person))
+	w.traceSteps(j)
+	f.looked = map[string]bool{}
+	steps := append(f.refused, printedSteps(j)...)
+	f.refused = nil
+	for _, s := range steps {
+		code, do := w.actions(j, s, 0)
+		key := fmt.Sprint(code, do)
+		if len(do) == 0 || w.now.Sub(f.done[key]) < stepAgain && !f.done[key].IsZero() {
+			continue
+		}
+		return &plan{about: s.about, code: code, commands: do}
+	}
+	for _, name := range sortedKeys(f.open) {
+		if w.now.Sub(f.open[name].began) < oldRules || w.now.Sub(f.acted) < oldRules || w.now.Sub(f.done[name]) < oldRules && !f.done[name].IsZero() {
+			continue
+		}
+		cures := w.cures(name, w.pods[name])
+		for _, what := range sortedKeys(cures) {
+			f.done[name] = w.now
+			return &plan{about: name, old: cures[what], what: what}
+		}
+	}
+	return nil
+}
+
+// traceSteps notes what is printed, where that has changed.
+func (w *world) traceSteps(j *diagnosis.Judged) {
+	if !w.Trace {
+		return
+	}
+	text := ""
+	for i := range j.Findings {
+		f := &j.Findings[i]
+		text += fmt.Sprintf("; %s %s: %s %s", f.Kind, f.Message.Code, f.Step.Code, f.Step.Params)
+	}
+	if text != w.follower.traced {
+		w.follower.traced = text
+		w.tracef("status prints%s", text)
+	}
+}
+
+// carryOut runs the commands that still apply.
+func (w *world) carryOut(p *plan) {
+	f := &w.follower
+	f.done[fmt.Sprint(p.code, p.commands)] = w.now
+	ran := 0
+	if p.old != nil {
+		w.tracef("a person, about %s, by no printed step: %s", p.about, p.what)
+		p.old()
+		w.result.ByOldRules++
+		w.result.Codes["old: "+strings.SplitN(p.what, ":", 2)[0]]++
+		ran++
+	}
+	for _, c := range p.commands {
+		do := w.followed(c)
+		if do == nil {
+			w.tracef("a person: %s does not apply any more", strings.Join(c, " "))
+			continue
+		}
+		w.tracef("a person, about %s: %s", p.about, strings.Join(c, " "))
+		if ran++; !do() {
+			break
+		}
+	}
+	f.acted = w.now
+	w.result.Commands += ran
+	if ran == 0 {
+		w.result.Void++
+		return
+	}
+	if p.old == nil {
+		w.result.Steps++
+		w.result.Codes[string(p.code)]++
+		if f.late == anHour {
+			w.result.StepsLate++
+		}
+	}
+	t := f.open[p.about]
+	if names := sortedKeys(f.open); t == nil && len(names) > 0 {
+		t = f.open[names[0]] // of a host ID without a member
+	}
+	if t != nil {
+		t.steps++
+	}
+}
+
+// followed does what a person types who knows only what is printed; nil where kubectl finds no such object. False ends the step: it was refused.
+func (w *world) followed(c words.Command) func() bool {
+	args := plain(c)
+	text, last := strings.Join(args, " "), args[len(args)-1]
+	always := func(do func()) func() bool { return func() bool { do(); return true } }
+	switch {
+	case strings.HasPrefix(text, "kubectl delete pod") && slices.Contains(c, "--force"):
+		if p := w.pods[last]; p != nil {
+			return always(func() { w.deletePod(p, true) })
+		}
+		return nil
+	case strings.HasPrefix(text, "kubectl delete pod"):
+		if p := w.pods[last]; p != nil {
+			return always(func() { w.deletePod(p, false) })
+		}
+		return nil
+	case strings.HasPrefix(text, "kubectl delete node"):
+		return w.deleteNode(last)
+	case strings.HasPrefix(text, "kubectl delete statefulset"):
+		for _, s := range w.sets {
+			if s.obj.Name == last {
+				return always(func() { w.applyParallel(podName(s, 0)) })
+			}
+		}
+		return nil
+	case strings.HasPrefix(text, "kubectl scylla force-proceed"):
+		if w.service[last] != nil {
+			return always(func() { w.forceAsShown(last, slices.Contains(c, "--undo")) })
+		}
+		return nil
+	case strings.HasPrefix(text, "kubectl scylla nodetool"):
+		return w.nodetool(c)
+	case strings.HasPrefix(text, "kubectl scylla replace "):
+		return w.replaceVerb(args, c)
+	}
+	if do := w.command(c); do != nil {
+		return always(do)
+	}
+	return nil
+}
+
+// plain is a command without its flags, and their values.
+func plain(c words.Command) []string {
+	var out []string
+	for i := 0; i < len(c); i++ {
+		switch {
+		case c[i] == "-n":
+			i++
+		case !strings.HasPrefix(c[i], "-"):
+			out = append(out, c[i])
+		}
+	}
+	return out
+}
+
+// deleteNode deletes a Kubernetes node: Kubernetes then deletes its Pods by force.
+func (w *world) deleteNode(name string) func() bool {
+	for _, m := range w.machine {
+		if m.name == name {
+			return func() bool {
+				for _, of := range w.podNames.of(w.pods) {
+					if p := w.pods[of]; p.machine == m {
+						w.after(time.Minute, func() { w.deletePod(p, true) })
+					}
+				}
+				return true
+			}
+		}
+	}
+	return nil
+}
+
+// forceAsShown records what the verb shows: what blocks the member now.
+func (w *world) forceAsShown(name string, undo bool) {
+	if undo {
+		w.annotate(name, func(_, annotations map[string]string) {
+			delete(annotations, api.AnnotationForceProceed)
+			delete(annotations, api.AnnotationForceOverrides)
+		})
+		return
+	}
+	v := diagnosis.Judge(w.readByPerson(), w.clock(person), name).Starts[name].Verdict
+	had, _ := api.DecodeForceOverrides(w.service[name].Annotations[api.AnnotationForceOverrides])
+	if v.Decision == bootstrap.DecisionRefuse {
+		v.Blockers = nil
+	}
+	record, err := api.EncodeForceOverrides(bootstrap.Overrides(had, v.Blockers))
+	if err != nil {
+		w.violate("the record of a force: %v", err)
+	}
+	w.annotate(name, func(_, annotations map[string]string) {
+		annotations[api.AnnotationForceProceed], annotations[api.AnnotationForceOverrides] = api.ForceProceedValue, record
+	})
+}
+
+// nodetool is removenode and excludenode, on a member that runs.
+func (w *world) nodetool(c words.Command) func() bool {
+	i := slices.Index(c, "--")
+	p := w.pods[c[3]]
+	if i < 0 || p == nil || p.proc == nil || p.proc.group == nil {
+		return nil
+	}
+	g, args := p.proc.group, c[i+1:]
+	switch args[0] {
+	case "excludenode":
+		return func() bool {
+			for _, id := range args[1:] {
+				w.ban(g, id)
+			}
+			return true
+		}
+	case "removenode":
+		id, ignore := args[len(args)-1], []string(nil)
+		if k := slices.Index(args, "--ignore-dead-nodes"); k >= 0 {
+			ignore = api.SplitList(args[k+1])
+		}
+		for _, x := range g.order {
+			if x != id && g.banned[x] && !slices.Contains(ignore, x) {
+				ignore = append(ignore, x) // excluded nodes need no list
+			}
+		}
+		return func() bool { return w.removeNode(g, id, ignore) }
+	}
+	return nil
+}
+
+// replaceVerb is kubectl scylla replace and its sub-commands. What its checks print on a refusal is followed at once: names of nodes to ignore, a check to skip.
+func (w *world) replaceVerb(args []string, c words.Command) func() bool {
+	verb, target := args[3], args[len(args)-1]
+	name := w.memberOf(target)
+	if name == "" {
+		return nil
+	}
+	id := fmt.Sprintf("person-%d", w.version)
+	var ignore []string
+	for _, a := range c {
+		if v, ok := strings.CutPrefix(a, "--ignore-dead="); ok {
+			ignore = api.SplitList(v)
+		}
+	}
+	if verb == "cancel" {
+		return func() bool {
+			w.annotate(name, func(labels, annotations map[string]string) { replace.CancelPatch().Apply(&labels, &annotations) })
+			return true
+		}
+	}
+	resume := verb == "resume"
+	return func() bool {
+		var skip []string
+		for range 4 {
+			done, checks := w.asks(name, func(in *replace.Input) *replace.Patch {
+				rec := replace.RecordOf(in.Self)
+				switch {
+				case resume:
+					return replace.ResumePatch(rec, id, "", ignore, skip)
+				case rec.Open() && replace.Superseded(*in) != "":
+					return replace.SupersedePatch(rec, replace.Superseded(*in), id, ignore, skip, in.Now)
+				}
+				return replace.RequestPatch(id, ignore, skip)
+			}, resume)
+			if done {
+				if p := w.pods[name]; p != nil && resume {
+					p.failed = ""
+				}
+				return true
+			}
+			changed := false
+			for _, check := range checks {
+				w.tracef("refused by %s: %s, %s", check.Name, check.Evidence.Code, check.Cure.Code)
+				switch check.Cure.Code {
+				case words.OthersBringBack, words.OthersExclude:
+					if lost := w.otherLost(name); len(lost) > 0 && !slices.Equal(ignore, lost) {
+						ignore, changed = lost, true
+					}
+				case words.IgnoredTakeOff:
+					ignore, changed = nil, len(ignore) > 0
+				case words.ReplaceStartingWait:
+					if w.follower.held[name].IsZero() {
+						w.follower.held[name] = w.now
+					}
+					if w.now.Sub(w.follower.held[name]) >= stepAgain && !slices.Contains(skip, check.Name) {
+						skip, changed = append(skip, check.Name), true // it has not started
+					}
+				}
+			}
+			if !changed {
+				for _, check := range checks {
+					w.follower.refused = append(w.follower.refused, printedStep{name, check.Cure})
+				}
+				return false
+			}
+		}
+		return false
+	}
+}
+
+// memberOf is the member by its name or its host ID.
+func (w *world) memberOf(target string) string {
+	for _, name := range w.serviceNames.of(w.service) {
+		if name == target || w.service[name].Annotations[api.AnnotationHostID] == target {
+			return name
+		}
+	}
+	return ""
+}
