@@ -158,7 +158,8 @@ func (w *world) judge(p *pod) bool {
 		if len(w.Off) > 0 {
 			of = &blind{watched: b.reads}
 		}
-		b.gate = gate.New(w.self(p), of)
+		self := w.self(p)
+		b.gate, b.reads.just = gate.New(self, of), self.Just
 	}
 	if v, ok, _ := b.gate.Restart(); ok {
 		b.verdict = v

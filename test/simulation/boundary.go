@@ -86,6 +86,7 @@ const (
 	LeaseIsFreed    What = "the controller gives its Lease up"
 	LeaseKeepsNone  What = "the Lease does not name the cluster"
 	AnswersAreOld   What = "the API server answers what it has now"
+	AnswersGoBack   What = "the API server answers what it had before"
 	ReportIsNew     What = "the cluster report is created again"
 	MachineIsCut    What = "the machine does not reach the API server"
 )
@@ -101,7 +102,7 @@ var Boundaries = []Boundary{
 var Events = []What{
 	TimePasses, NodeDies, NodeEnds, NodeIsCutOff, NodesComeBack, RowSaysDown, RowIsOutdated, ReporterHangs, ReporterCrashes, PermitGoes, PermitOfPod, PermitOfClaim,
 	PermitOfKind, ViewHolds, ViewUnknown, ViewDown, ViewRenewed, ViewByNoPolicy, RolloutBegins, PodIsNotReady, PodIsNew, ClaimIsNew, ClaimGoes, LeaderFreezes,
-	LeaderDies, LeaseIsFreed, LeaseKeepsNone, AnswersAreOld, ReportIsNew, MachineIsCut,
+	LeaderDies, LeaseIsFreed, LeaseKeepsNone, AnswersAreOld, AnswersGoBack, ReportIsNew, MachineIsCut,
 }
 
 // Placed is an event at the Nth time, from 1, that a boundary is reached after the cluster was scaled up.
@@ -117,8 +118,9 @@ type Placed struct {
 type adversary struct {
 	armed   bool
 	passed  map[Boundary]int
-	pinned  *api.ScyllaDBStatusReport // what the API server answers
-	pinnedX time.Time                 // until then
+	pinned  *api.ScyllaDBStatusReport   // what the API server answers
+	pinnedX time.Time                   // until then
+	past    []*api.ScyllaDBStatusReport // what it had at each reading of a cluster
 }
 
 // besiege begins a world without faults but those of its schedule: a cluster, and one newcomer when it is well.
@@ -168,6 +170,9 @@ func (w *world) cross(p *pod, b Boundary) {
 	a := &w.adversary
 	if !a.armed {
 		return
+	}
+	if b == before(readCluster) && w.status != nil {
+		a.past = append(a.past, w.status)
 	}
 	a.passed[b]++
 	n := a.passed[b]
@@ -328,6 +333,10 @@ func (w *world) strike(p *pod, e *Placed) {
 		})
 	case AnswersAreOld:
 		w.adversary.pinned, w.adversary.pinnedX = w.status, w.now.Add(lasts)
+	case AnswersGoBack:
+		if a := &w.adversary; len(a.past) > e.Node+1 {
+			a.pinned, a.pinnedX = a.past[len(a.past)-2-e.Node], w.now.Add(lasts)
+		}
 	case ReportIsNew:
 		w.control.way.reports++
 		w.status = nil
@@ -346,7 +355,9 @@ func (w *world) turnView(change func(*api.StatusReportView)) {
 	s.Status.View = w.status.Status.View.DeepCopy()
 	s.Status.View.Seq++
 	change(s.Status.View)
+	w.turning = true
 	w.writeReports(w.reports, &s)
+	w.turning = false
 }
 
 // sayDown makes the row of a reporter have another node as DOWN until its next poll: it is written, or the reporter alone has it.

@@ -22,6 +22,14 @@ var schedules = map[string]struct {
 	"the claim is deleted while its member waits":                                  {12, Permits, []Placed{{before(readLease), 1, ClaimGoes, 0, 52 * time.Second}}},
 	"the Pod is created again between the last readings of the Pods and of itself": {28, Permits, []Placed{{after(readPods), 1, PodIsNew, 0, 0}}},
 	"the view has a node as DOWN between its two readings":                         {8, Permits, []Placed{{after(readLease), 5, ViewDown, 0, 0}}},
+	"the controller gives its Lease up before the last judgement":                  {5, Permits, []Placed{{before(readCluster), 5, LeaseIsFreed, 0, 0}}},
+	"a reading of the cluster takes a minute":                                      {7, Permits, []Placed{{before(readCluster), 2, TimePasses, 0, 58 * time.Second}}},
+	"the Lease does not name the cluster for a minute":                             {4, Permits, []Placed{{Writes, 1, LeaseKeepsNone, 0, 59 * time.Second}}},
+	"the view gives no permits at its second reading":                              {11, Permits, []Placed{{before(readReport), 2, ViewByNoPolicy, 0, 0}}},
+	"the view holds between its two readings":                                      {10, Permits, []Placed{{after(readCluster), 5, ViewHolds, 0, 0}}},
+	"one node of the view is UNKNOWN":                                              {6, Permits, []Placed{{Writes, 10, ViewUnknown, 0, 0}}},
+	"the permit is for another Pod, and another one has to follow":                 {1, Permits, []Placed{{before(readClaim), 1, PermitOfPod, 0, 0}}},
+	"the permit is for another claim, and another one has to follow":               {1, Permits, []Placed{{after(readLease), 4, PermitOfClaim, 0, 0}}},
 }
 
 func TestSchedules(t *testing.T) {

@@ -66,6 +66,8 @@
 //
 // Wrong start: a gate opens for a new node although what it reads last, or has not read again and could have, forbids that (wrongstart.go).
 //
+// Wrong permit: a view lets a member start although that view, or the last ones of its controller, forbid it (wrongpermit.go). A barrier may not act by it.
+//
 // Known start: ScyllaDB of a new node starts while the coordinator's own gossip, which alone decides, has had another node as DOWN for longer than knowable: one poll of a reporter and
 // its slowest write. Sharper than an unsafe start, which allows for the slowest detection and a controller that has stopped: what a rule's data could show counts, not what it might miss.
 //

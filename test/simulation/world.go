@@ -160,6 +160,8 @@ type world struct {
 	granted     map[string]types.UID // member -> claim, by the latest view
 	turns       int                  // of Lag: how often a view was turned
 	withdrawn   map[string]time.Time // when a member's permit ended
+	notUp       map[string]sighted   // host ID -> when a view that was written had it as not UP last
+	turning     bool                 // the adversary writes a view
 	stood       time.Time            // when a view was written last
 
 	healed                   bool
@@ -298,7 +300,7 @@ func newWorld(o Options) *world {
 		Options: o, rng: rand.New(rand.NewPCG(o.Seed, 0x5c711a)), now: start, service: map[string]*corev1.Service{}, pods: map[string]*pod{},
 		claims: map[string]*claim{}, links: map[[2]*process]*link{}, ghosts: map[string][]*ghost{}, part: map[string]int{}, cut: map[string]bool{}, cutAt: map[string]time.Time{}, lost: map[string]bool{},
 		trouble: map[string]time.Time{}, choice: map[string]bool{}, skew: map[string]time.Duration{},
-		written: map[types.UID]view.Stamp{}, leases: map[string]*coordinationv1.Lease{}, granted: map[string]types.UID{}, withdrawn: map[string]time.Time{}, decoder: &cluster.Decoder{},
+		written: map[types.UID]view.Stamp{}, leases: map[string]*coordinationv1.Lease{}, granted: map[string]types.UID{}, withdrawn: map[string]time.Time{}, notUp: map[string]sighted{}, decoder: &cluster.Decoder{},
 	}
 	w.year.size = years[o.World]
 	w.result.Kinds, w.result.Codes = map[string]int{}, map[string]int{}

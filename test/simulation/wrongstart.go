@@ -40,8 +40,9 @@ type record struct {
 	lease   *coordinationv1.Lease
 	renewed time.Time
 	renewal bool
-	// since when nothing that was read has forbidden a start; zero before the first reading
-	good time.Time
+	// since when nothing that was read has forbidden a start, and the first reading; zero before it
+	good, first time.Time
+	just        bool // a launcher right after its barrier has opened, whose window counts
 }
 
 // answer notes a view that the API server has answered, if it is the newest one so far: a server may be behind.
@@ -83,7 +84,10 @@ func (x *watched) note(r source) {
 		return
 	}
 	x.wrong[r] = x.forbids(r)
-	if x.good.IsZero() || x.wrong[r] != "" && turns[r] < turns[readReport] && r != readLease {
+	switch {
+	case x.first.IsZero():
+		x.first, x.good = x.w.now, x.w.now
+	case x.wrong[r] != "" && turns[r] < turns[readReport] && r != readLease:
 		x.good = x.w.now
 	}
 }
@@ -105,7 +109,16 @@ func (x *watched) counts(r source) bool {
 // judgeOpening of a gate with this decision.
 func (w *world) judgeOpening(p *pod, v bootstrap.Verdict) {
 	x := p.barrier.reads
-	if !v.Decision.Guarded() || byPeers(v) || w.Mum {
+	switch m := x.permit(); {
+	case !v.Decision.Guarded() || w.Mum:
+		return
+	case byPeers(v):
+		if x.unled() == "" {
+			w.wrongStart("%s is let through by the members, and a controller leads", p.name)
+		}
+		return
+	case w.permits() && m != nil && m.Kind != v.Decision.Permit():
+		w.wrongStart("%s is let through as %s, and its permit is to %s", p.name, v.Decision, m.Kind)
 		return
 	}
 	of := []source{readCluster, readLease, readPods, readConfirm}
@@ -122,7 +135,7 @@ func (w *world) judgeOpening(p *pod, v bootstrap.Verdict) {
 			return
 		}
 	}
-	if gone := w.now.Sub(x.good); v.Decision.Stabilises() && p.stage == atBarrier && gone < view.Stabilisation {
+	if gone := w.now.Sub(x.good); v.Decision.Stabilises() && (!x.just || !x.good.Equal(x.first)) && gone < view.Stabilisation {
 		w.wrongStart("%s is let through as %s, and all was well for %s only", p.name, v.Decision, gone)
 	}
 }

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package simulation
+
+import (
+	"slices"
+	"time"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+)
+
+// Wrong permit: a view lets a member start although that view, or those of the last seconds, forbid it. A barrier would not use most of them: each reading is
+// judged by itself, so that what one withholds does not hide what another lets pass.
+
+// sighted is when a view had a member as not UP, by the clock of the controller of that term: views may be held back on their way.
+type sighted struct {
+	epoch int64
+	at    time.Time
+}
+
+// judgeView that a controller has written, before anybody acts by it.
+func (w *world) judgeView(v *api.StatusReportView) {
+	if w.turning {
+		return // the adversary's
+	}
+	for i := range v.Permits {
+		x := &v.Permits[i]
+		_, had := w.granted[x.Member]
+		p := w.pods[x.Member]
+		if p == nil || had && (p.opened != nil || p.obj.UID != x.PodUID) {
+			continue // it has started, or its Pod is gone and the controller does not know yet
+		}
+		if why := w.permitAgainst(p, v, x, had); why != "" {
+			w.result.WrongStarts++
+			w.violate("a wrong permit: %s may %s, and %s", x.Member, x.Kind, why)
+		}
+	}
+	for i := range v.Members {
+		if m := &v.Members[i]; m.State != api.NodeStatusUp {
+			w.notUp[m.HostID] = sighted{v.Epoch, v.ObservedAt.Time}
+		}
+	}
+}
+
+func (w *world) permitAgainst(p *pod, v *api.StatusReportView, x *api.StatusReportViewPermit, had bool) string {
+	dead := w.excused(p)
+	for i := range v.Members {
+		m, want := &v.Members[i], api.NodeStatusUp
+		if slices.Contains(dead, m.HostID) {
+			want = api.NodeStatusDown
+		}
+		away := w.notUp[m.HostID]
+		ago := v.ObservedAt.Sub(away.at)
+		switch {
+		case m.State != want:
+			return m.Name + " is " + string(m.State)
+		case !had && want == api.NodeStatusUp && away.epoch == v.Epoch && ago < w.limits.Stabilisation.Duration-time.Second:
+			return m.Name + " was not UP " + ago.String() + " ago"
+		}
+	}
+	switch together := len(v.Permits); {
+	case had:
+	case together > w.most():
+		return "more members than may start at once have a permit"
+	case together > 1 && slices.ContainsFunc(v.Permits, func(o api.StatusReportViewPermit) bool { return o.Kind != api.PermitJoin }):
+		return "it is not alone, and not all of them join"
+	case p.stage < atBarrier:
+		return "its barrier does not run"
+	}
+	return ""
+}
