@@ -91,9 +91,9 @@ func (m *machine) joining(id hostid.ID, waiting []words.Message) Step {
 	}
 	s.Message, s.Cure = words.New(words.WaitJoin, "node", id, "pod", p.Name), volumeLost(in)
 	switch {
-	case s.Cure.IsZero():
+	case s.Cure.IsZero() && len(in.Barrier) == 0:
 		s.Cure = m.unheard(id)
-	case newcomerIsMember(in, m.original, id) && in.Self.RecordedID() == id:
+	case !s.Cure.IsZero() && newcomerIsMember(in, m.original, id) && in.Self.RecordedID() == id:
 		// Another attempt at the original would find nothing to replace.
 		s.Cure = words.Message{Code: words.CureNewcomerLost, Params: s.Cure.Params}.Do(
 			words.Scylla(in.Namespace, "replace", string(id)))
@@ -105,9 +105,16 @@ func (m *machine) joining(id hostid.ID, waiting []words.Message) Step {
 }
 
 // removedSince is the remedy for a new node that had joined and was then removed, as by nodetool
-// removenode. Fresh rows of all nodes list neither it nor the original. Zero if a row is missing.
+// removenode. Fresh rows of all nodes list neither it nor the original. Zero if a row is missing,
+// but for those of dead nodes that are to be replaced: they wait for the end of this replacement.
 func (m *machine) removedSince(id hostid.ID) words.Message {
-	v := &verifier{rowEvidence: newOpinions(m.in, m.original, id, m.rec.IgnoreDead), rec: m.rec, resume: true}
+	ignored := slices.Clone(m.rec.IgnoreDead)
+	if down, asked := othersToReplace(m.in, m.original, id); asked {
+		for _, o := range down {
+			ignored = append(ignored, string(o))
+		}
+	}
+	v := &verifier{rowEvidence: newOpinions(m.in, m.original, id, ignored), rec: m.rec, resume: true}
 	if v.checkRows().result != OK || v.of(id).Listing() > 0 || v.of(m.original).Listing() > 0 {
 		return words.Message{}
 	}
@@ -187,17 +194,24 @@ func withoutTheOther(in *Input, original hostid.ID) words.Message {
 	if len(in.Barrier) == 0 {
 		return words.Message{}
 	}
+	if _, asked := othersToReplace(in, original, ""); !asked {
+		return words.Message{}
+	}
+	names, ids := othersDown(in, original, "")
+	return words.New(words.CureIgnoreOther, "nodes", names).Do(resumeCommand(in, ids))
+}
+
+// othersToReplace returns the other dead nodes; all is true if there are some, and a replacement of
+// each is requested.
+func othersToReplace(in *Input, original, newcomer hostid.ID) (down []hostid.ID, all bool) {
 	asked := map[hostid.ID]bool{}
 	for _, o := range in.Others {
 		id := o.RecordedID()
 		asked[id] = asked[id] || RecordOf(o).Requested
 	}
-	names, ids := othersDown(in, original, "")
-	down := ids[len(ids)-len(names):]
-	if len(names) == 0 || slices.ContainsFunc(down, func(id hostid.ID) bool { return !asked[id] }) {
-		return words.Message{}
-	}
-	return words.New(words.CureIgnoreOther, "nodes", names).Do(resumeCommand(in, ids))
+	names, ids := othersDown(in, original, newcomer)
+	down = ids[len(ids)-len(names):]
+	return down, len(down) > 0 && !slices.ContainsFunc(down, func(id hostid.ID) bool { return !asked[id] })
 }
 
 // standstill returns why ScyllaDB does not run on the new Pod, or why the Pod is not Ready.

@@ -335,6 +335,44 @@ func TestVolumeLost(t *testing.T) {
 	}
 }
 
+// A new node that had joined was removed, and its Pod waits at its barrier: the way out is named, although another dead node has no row, where that one's
+// replacement is requested and so waits for this one. No row, or one that lists either node, names none.
+func TestTheNewNodeWasRemovedWhileItsBarrierWaits(t *testing.T) {
+	waits := func(in *Input) {
+		in.Barrier = []words.Message{words.New("NodeDown")}
+		in.Self.Pod.Spec.NodeName = "k5"
+	}
+	dead := func(in *Input) {
+		*in = setCell(*in, "*", hostB, matrix.Down, 0)
+		ages(in, 1)
+	}
+	asked := func(in *Input) { in.Others[1].Service.Labels[api.LabelReplace] = "" }
+	removed := func(more ...func(*Input)) Input {
+		in := change(removedMember(), waits)
+		for _, m := range more {
+			m(&in)
+		}
+		return in
+	}
+	for name, tc := range map[string]struct {
+		in   Input
+		want words.Code
+	}{
+		"nothing else is wrong":                      {removed(), words.CureStartAsNew},
+		"another is dead, and to be replaced":        {removed(dead, asked), words.CureStartAsNew},
+		"another is dead":                            {removed(dead), ""},
+		"and one row lists the new node":             {setCell(removed(dead, asked), "demo-c-0", hostNew, matrix.Down, 0), ""},
+		"and one row lists the original":             {setCell(removed(dead, asked), "demo-c-0", hostOld, matrix.Down, 0), ""},
+		"another is to be replaced, and is UP again": {removed(asked, func(in *Input) { ages(in, 1) }), ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if s := State(tc.in); s.Action != ActionWaitJoin || s.Cure.Code != tc.want {
+				t.Errorf("%s, cure %q, want %q", s.Action, s.Cure.Code, tc.want)
+			}
+		})
+	}
+}
+
 // A new node whose seeds have gone before it reached one waits for ever: once nothing else can be the reason, its Pod is named while its log
 // shows the shadow round, else how to look.
 func TestTheNewNodeThatNobodyHasHeardOf(t *testing.T) {
