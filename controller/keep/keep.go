@@ -14,7 +14,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -38,9 +37,6 @@ import (
 const (
 	// requestTimeout limits each request about the Lease.
 	requestTimeout = 5 * time.Second
-	// again divides the Lease's duration: an unchanged report is assembled again after
-	// duration/again.
-	again = 3
 	// maxMarks keeps the annotation well below the API server's limit (256 KiB of annotations).
 	maxMarks = 10_000
 )
@@ -72,13 +68,10 @@ type Options struct {
 type Keeper struct {
 	o Options
 
-	mu      sync.Mutex
-	queue   workqueue.TypedRateLimitingInterface[reconcile.Request]
-	kept    map[types.NamespacedName]time.Time // last good assembly's start; absent after a failure
-	failed  map[types.NamespacedName]error     // the last failure, until the next success
-	started time.Time
-	proven  time.Time // last renewal
-	reason  error     // why there was no renewal since proven, else nil
+	mu     sync.Mutex
+	queue  workqueue.TypedRateLimitingInterface[reconcile.Request]
+	proof  *Proof
+	reason error // why there was no renewal since the last one, else nil
 
 	lease *coordinationv1.Lease // as last written or read; nil after an error
 	holds bool                  // this process has written it and not released it
@@ -87,7 +80,7 @@ type Keeper struct {
 
 // New returns a Keeper; it renews nothing until assemblies are reported to it.
 func New(o Options) *Keeper {
-	return &Keeper{o: o, kept: map[types.NamespacedName]time.Time{}, failed: map[types.NamespacedName]error{}}
+	return &Keeper{o: o, proof: NewProof(o.Duration, time.Time{})}
 }
 
 // Source passes the loop's queue to the keeper, which adds every cluster to it at intervals.
@@ -106,20 +99,14 @@ func (k *Keeper) Source() source.Source {
 func (k *Keeper) Assembled(key types.NamespacedName, began time.Time, err error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if err != nil {
-		delete(k.kept, key)
-		k.failed[key] = err
-		return
-	}
-	k.kept[key] = began
-	delete(k.failed, key)
+	k.proof.Assembled(key, began, err)
 }
 
 // Start renews until ctx ends, and then releases the Lease. The manager starts it on the leader
 // only. Error: another process has taken the Lease, so this one must end.
 func (k *Keeper) Start(ctx context.Context) error {
 	k.mu.Lock()
-	k.started = k.o.Clock.Now()
+	k.proof.started = k.o.Clock.Now()
 	k.mu.Unlock()
 	t := k.o.Clock.NewTicker(k.o.Interval)
 	defer t.Stop()
@@ -154,7 +141,7 @@ func (k *Keeper) Round(ctx context.Context) error {
 	case k.o.Off:
 		marks = marksOf(keys)
 	default:
-		marks, err = k.proof(keys)
+		marks, err = k.marks(keys)
 	}
 	if err == nil {
 		switch err = k.renew(ctx, marks); {
@@ -162,7 +149,8 @@ func (k *Keeper) Round(ctx context.Context) error {
 			return err
 		case err == nil:
 			k.mu.Lock()
-			k.proven, k.reason = k.o.Clock.Now(), nil
+			k.proof.Renewed(k.o.Clock.Now())
+			k.reason = nil
 			k.mu.Unlock()
 			return nil
 		}
@@ -173,7 +161,7 @@ func (k *Keeper) Round(ctx context.Context) error {
 	k.mu.Lock()
 	news := k.reason == nil || k.reason.Error() != err.Error()
 	k.reason = err
-	silent := k.o.Clock.Since(k.last())
+	silent := k.proof.Silent(k.o.Clock.Now())
 	k.mu.Unlock()
 	if news {
 		k.o.Log.WarnContext(ctx, "Lease not renewed: barriers will not trust the reports", "error", err)
@@ -184,51 +172,21 @@ func (k *Keeper) Round(ctx context.Context) error {
 	return nil
 }
 
-// last returns the time of the last renewal, or of the start if there was none. The caller holds
-// mu.
-func (k *Keeper) last() time.Time {
-	if k.proven.Before(k.started) {
-		return k.started
-	}
-	return k.proven
-}
-
-// proof returns the marks of the clusters whose reports are kept, or an error if nothing is proven
-// yet.
-func (k *Keeper) proof(keys []types.NamespacedName) ([]string, error) {
+// marks returns the marks of the clusters whose reports are kept, and queues clusters that are due.
+func (k *Keeper) marks(keys []types.NamespacedName) ([]string, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	now := k.o.Clock.Now()
-	wanted := map[types.NamespacedName]bool{}
-	var proven, missing []types.NamespacedName
-	for _, key := range keys {
-		wanted[key] = true
-		began, ok := k.kept[key]
-		if ok = ok && now.Sub(began) < k.o.Duration; ok {
-			proven = append(proven, key)
-		} else {
-			missing = append(missing, key)
-		}
-		if k.queue != nil && (!ok || now.Sub(began) >= k.o.Duration/again) {
+	proven, due, err := k.proof.Of(keys, k.o.Clock.Now())
+	for _, key := range due {
+		if k.queue != nil {
 			k.queue.Add(reconcile.Request{NamespacedName: key})
 		}
 	}
-	forget := func(key types.NamespacedName) bool { return !wanted[key] }
-	maps.DeleteFunc(k.kept, func(key types.NamespacedName, _ time.Time) bool { return forget(key) })
-	maps.DeleteFunc(k.failed, func(key types.NamespacedName, _ error) bool { return forget(key) })
-
-	switch {
-	case len(missing) > 0 && len(proven) == 0:
-		return nil, fmt.Errorf("the reports of all %d clusters are out of date: %w", len(keys), k.why(missing[0]))
-	// A new leader renews only once every cluster was assembled, or once the Lease's duration has
-	// passed: barriers wait no longer than that for failing clusters.
-	case len(missing) > 0 && k.proven.IsZero() && now.Sub(k.started) < k.o.Duration:
-		return nil, fmt.Errorf("the reports of %d of %d clusters are not assembled yet", len(missing), len(keys))
-	case len(proven) > maxMarks:
+	if err == nil && len(proven) > maxMarks {
 		k.o.Log.Error("too many clusters for one controller: divide the namespaces with --namespaces", "clusters",
 			len(proven), "limit", maxMarks)
 	}
-	return marksOf(proven), nil
+	return marksOf(proven), err
 }
 
 // marksOf returns the sorted marks of at most maxMarks clusters.
@@ -239,14 +197,6 @@ func marksOf(keys []types.NamespacedName) []string {
 	}
 	slices.Sort(marks)
 	return marks
-}
-
-// why returns the last failure of a cluster. The caller holds mu.
-func (k *Keeper) why(key types.NamespacedName) error {
-	if err := k.failed[key]; err != nil {
-		return fmt.Errorf("cluster %s: %w", key, err)
-	}
-	return fmt.Errorf("cluster %s: not assembled for %s", key, k.o.Duration)
 }
 
 // renew writes the Lease with this process as holder.
@@ -349,12 +299,13 @@ func (k *Keeper) Check(elected <-chan struct{}) func(*http.Request) error {
 		}
 		k.mu.Lock()
 		defer k.mu.Unlock()
-		if k.started.IsZero() || k.o.Clock.Since(k.last()) <= k.o.Duration {
+		silent := k.proof.Silent(k.o.Clock.Now())
+		switch {
+		case k.proof.started.IsZero() || silent <= k.o.Duration:
 			return nil
+		case k.reason == nil:
+			return fmt.Errorf("no report was updated for %s", silent.Round(time.Second))
 		}
-		if k.reason == nil {
-			return fmt.Errorf("no report was updated for %s", k.o.Clock.Since(k.last()).Round(time.Second))
-		}
-		return fmt.Errorf("no report was updated for %s: %w", k.o.Clock.Since(k.last()).Round(time.Second), k.reason)
+		return fmt.Errorf("no report was updated for %s: %w", silent.Round(time.Second), k.reason)
 	}
 }

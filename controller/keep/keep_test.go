@@ -61,7 +61,7 @@ func (w *world) keeper(holder string) *Keeper {
 		Clusters: func(context.Context) ([]types.NamespacedName, error) { return w.keys, nil },
 		Alive:    func() error { return w.stale },
 	})
-	k.started = w.clock.Now()
+	k.proof.started = w.clock.Now()
 	return k
 }
 

@@ -3,6 +3,7 @@
 package simulation
 
 import (
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"time"
@@ -11,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 
+	"github.com/kubectl-scylla/kubectl-scylla/controller/keep"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/replace"
 )
@@ -18,6 +20,7 @@ import (
 // The controller's way to the API server, as package controller/keep, internal/kube's Progress and controller/replacement's claims know it.
 const (
 	leaseDuration = 15 * time.Second
+	renewInterval = 2 * time.Second
 	watchSilence  = 70 * time.Second
 	settleClaim   = 3 * time.Second
 	claimMarked   = 30 * time.Second
@@ -33,8 +36,6 @@ type way struct {
 	heldReports, heldLease, heldDeletes time.Time
 
 	read     time.Time // when the cache was last filled
-	failed   bool      // the last assembly could not be written
-	proven   time.Time // when the last assembly was written or found equal
 	since    time.Time // since when no request arrives
 	reports  int       // version of the reports
 	lease    int       // and of the Lease
@@ -137,23 +138,30 @@ func (w *world) writeReports(reports []api.ScyllaDBDatacenterNodesStatusReport, 
 	return true
 }
 
-// prove renews the Lease when the reports are kept, and gives it up when they have not been for long.
-func (w *world) prove() {
+// errRefused is why an assembly was not written.
+var errRefused = errors.New("refused")
+
+// prove is a second of package keep: it renews the Lease when the reports are kept, and gives it up when they have not been for long.
+func (w *world) prove(p *keep.Proof, q *queued) {
 	c, y := &w.control, &w.control.way
-	if !y.failed {
-		y.proven = w.now
+	if w.now.Sub(c.renewed) < renewInterval {
+		return
 	}
+	_, due, err := p.Of([]types.NamespacedName{clusterKey}, w.now)
+	q.is = q.is || len(due) > 0
 	switch {
-	case !y.failed && w.now.Sub(c.renewed) >= 2*time.Second:
-		c.renew(w)
-	case y.failed && w.now.Sub(y.proven) >= leaseDuration && !y.released:
-		w.tracef("the controller gives the Lease up")
+	case err == nil:
+		if c.renew(w) {
+			p.Renewed(w.now)
+		}
+	case p.Silent(w.now) >= leaseDuration && !y.released:
+		w.tracef("%s gives the Lease up", c.name())
 		w.putLease("")
 	}
 }
 
-// putLease writes the Lease with that holder.
-func (w *world) putLease(holder string) {
+// putLease writes the Lease with that holder. It is false when the API server did not say that it did.
+func (w *world) putLease(holder string) bool {
 	y := &w.control.way
 	l := w.lease.DeepCopy()
 	l.Spec.HolderIdentity, l.Spec.RenewTime = &holder, ptr.To(metav1.NewMicroTime(w.clock(w.control.name())))
@@ -167,9 +175,10 @@ func (w *world) putLease(holder string) {
 	}
 	if held := y.heldLease.Sub(w.now); held > 0 {
 		w.after(held, write)
-		return
+		return false
 	}
 	write()
+	return true
 }
 
 // deletion is a claim that a replacement has marked.

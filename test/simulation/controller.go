@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/kubectl-scylla/kubectl-scylla/controller/keep"
 	"github.com/kubectl-scylla/kubectl-scylla/controller/members"
 	"github.com/kubectl-scylla/kubectl-scylla/controller/scope"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
@@ -27,6 +28,9 @@ type controller struct {
 	renewed time.Time
 	evicts  map[string]time.Time // the operator's replacements: member -> when its Pod is evicted
 	way     way
+	// Of policy reports: one process that never ends.
+	proof *keep.Proof
+	queue queued
 
 	// Of policy permits.
 	leases             map[string]*coordinationv1.Lease // of heartbeats, as its watch has delivered them
@@ -36,9 +40,9 @@ type controller struct {
 	terms, transitions int64
 }
 
-func (c *controller) renew(w *world) {
+func (c *controller) renew(w *world) bool {
 	c.renewed = w.now
-	w.putLease(c.name())
+	return w.putLease(c.name())
 }
 
 // controllerTick is one second of the controller: what has changed is worked on once.
@@ -47,12 +51,17 @@ func (w *world) controllerTick() {
 	if w.now.Before(c.stopped) || w.now.Before(c.way.dropped) {
 		return
 	}
-	if w.hears() && (c.seen != w.version || c.way.failed) {
-		c.seen = w.version
+	if w.hears() && (c.seen != w.version || c.queue.is) {
+		c.seen, c.queue.is = w.version, false
 		w.memberServices()
-		c.way.failed = !w.assemble()
+		if !w.assemble() {
+			c.queue.is = true
+			c.proof.Assembled(clusterKey, w.now, errRefused)
+		} else {
+			c.proof.Assembled(clusterKey, w.now, nil)
+		}
 	}
-	w.prove()
+	w.prove(c.proof, &c.queue)
 }
 
 // memberServices does what package members does: one Service per ordinal, with what the node says of itself.

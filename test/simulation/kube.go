@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 
+	"github.com/kubectl-scylla/kubectl-scylla/controller/keep"
 	"github.com/kubectl-scylla/kubectl-scylla/controller/scope"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 )
@@ -137,6 +138,7 @@ func (w *world) makeCluster() {
 func (w *world) makeLease() {
 	w.lease = &coordinationv1.Lease{Spec: coordinationv1.LeaseSpec{LeaseDurationSeconds: ptr.To(int32(leaseDuration / time.Second))}}
 	w.lease.Annotations = map[string]string{api.AnnotationKeeps: api.KeepMark(namespace, clusterName)}
+	w.control.proof = keep.NewProof(leaseDuration, w.now)
 	w.control.renew(w)
 }
 

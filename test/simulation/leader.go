@@ -17,6 +17,7 @@ import (
 	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	"github.com/kubectl-scylla/kubectl-scylla/controller/keep"
 	"github.com/kubectl-scylla/kubectl-scylla/controller/views"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
@@ -39,7 +40,8 @@ type leader struct {
 	seen    int
 	reading *reading  // of the cache; nil before
 	next    time.Time // no assembly before
-	kept    time.Time // when the last assembly began that was written or found equal
+	proof   *keep.Proof
+	started time.Time // of the last assembly that was written or found equal
 	ended   bool
 }
 
@@ -88,13 +90,13 @@ func (w *world) elected() {
 	if w.without(OffOne) {
 		most = 8
 	}
-	l := &leader{name: fmt.Sprintf("controller-%d", c.terms), began: w.now, queue: &queued{}}
+	l := &leader{name: fmt.Sprintf("controller-%d", c.terms), began: w.now, queue: &queued{}, proof: keep.NewProof(leaseDuration, w.now)}
 	l.tracker = views.New(views.Options{
 		Clock: processClock{w: w, who: l.name}, Log: silent, MaxPermits: most, Window: view.Stabilisation, Heartbeats: &beats{w: w, who: l.name},
 		Epoch: func(context.Context) (int64, error) { return c.transitions + 1, nil },
 	})
 	_ = l.tracker.Source().Start(context.Background(), l.queue) // it only takes the queue
-	c.leads, c.loopStalls, c.way.proven, c.way.failed, c.way.released = l, time.Time{}, w.now, false, false
+	c.leads, c.loopStalls, c.way.released = l, time.Time{}, false
 	w.tracef("%s leads, transition %d", l.name, c.transitions)
 }
 
@@ -184,26 +186,28 @@ func (w *world) lead() {
 		l.tracker.Ask(context.Background())
 	}
 	stalls := w.now.Before(c.loopStalls)
-	if stalls && w.now.Sub(l.kept) > loopDead {
+	if stalls && w.now.Sub(l.started) > loopDead {
 		w.tracef("%s is ended by its watchdog", l.name)
 		w.endController(electionLease)
 		return
 	}
-	if !stalls && !w.now.Before(l.next) && (l.queue.is || w.now.Sub(l.kept) >= leaseDuration/3) {
+	if !stalls && !w.now.Before(l.next) && l.queue.is {
 		l.queue.is = false
 		switch l.next = w.now.Add(reports); w.assemblePermits(l) {
 		case written:
-			l.kept, y.failed = w.now, false
+			l.proof.Assembled(clusterKey, w.now, nil)
+			l.started = w.now
 			if w.status != nil { // else there is no cluster to have a view of
 				l.tracker.Written(clusterKey, w.status.UID, w.status.Status.View)
 			}
 		case refused:
-			l.kept, y.failed, l.queue.is = time.Time{}, true, true
+			l.proof.Assembled(clusterKey, w.now, errRefused)
+			l.started, l.queue.is = time.Time{}, true
 		case conflict:
 			l.queue.is = true
 		}
 	}
-	w.proveKept(l)
+	w.prove(l.proof, l.queue)
 }
 
 // observe takes over what the watches deliver. What was read of all objects but the view stays, where only the view was written.
@@ -235,20 +239,6 @@ func (w *world) unheeded(l *leader) {
 		y.dropped, y.since = time.Time{}, time.Time{} // the other replica's way is another one
 	}
 	w.endController(electionLease - renewDeadline)
-}
-
-// proveKept renews the Lease by what was kept a moment ago, as package keep does, and gives it up when nothing was for long.
-func (w *world) proveKept(l *leader) {
-	c, y := &w.control, &w.control.way
-	switch {
-	case w.now.Sub(l.kept) < leaseDuration:
-		if y.proven = w.now; w.now.Sub(c.renewed) >= 2*time.Second {
-			c.renew(w)
-		}
-	case w.now.Sub(y.proven) >= leaseDuration && !y.released:
-		w.tracef("%s gives the Lease up", l.name)
-		w.putLease("")
-	}
 }
 
 // outcome of an assembly.
