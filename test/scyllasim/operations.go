@@ -101,21 +101,6 @@ func (n *Node) removeNode(ctx context.Context, hostID string, ignore []string) e
 	return nil
 }
 
-func (n *Node) rebuild(ctx context.Context) error {
-	var rep topologyRequestReply
-	if err := n.ask(ctx, "topo.request", topologyRequest{Kind: rules.Rebuild, HostIDs: []string{n.hostID}}, &rep); err != nil {
-		return runtimeErrorf("%v", err)
-	}
-	text, err := n.awaitTask(ctx, rep.TaskID)
-	if err != nil {
-		return err
-	}
-	if text != "" {
-		return runtimeErrorf("Rebuild failed. See earlier errors (%s)", text)
-	}
-	return nil
-}
-
 // drainNode is `nodetool drain`: CQL and gossip end, system.local is flushed, the process goes on.
 func (n *Node) drainNode() error {
 	switch m := n.Mode(); m {
@@ -129,25 +114,6 @@ func (n *Node) drainNode() error {
 	n.drain()
 	n.setMode(modeDrained)
 	return nil
-}
-
-// quiesce returns when no topology operation runs.
-func (n *Node) quiesce(ctx context.Context) error {
-	for {
-		ch := n.g0.waitChange()
-		busy := n.g0.state().transition() != nil
-		for _, t := range n.g0.state().sorted() {
-			busy = busy || t.Request != ""
-		}
-		if !busy {
-			return nil
-		}
-		select {
-		case <-ch:
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	}
 }
 
 func splitList(s string) []string {

@@ -35,20 +35,6 @@ func (n *Node) apiDowntime(c apiCall) (any, error) {
 	return 0, nil
 }
 
-func (n *Node) apiGeneration(c apiCall) (any, error) {
-	e, err := n.endpointAt(c.param)
-	return e.Gen, err
-}
-
-func (n *Node) apiHeartBeat(c apiCall) (any, error) {
-	e, err := n.endpointAt(c.param)
-	return e.Ver, err
-}
-
-func (n *Node) apiAssassinate(apiCall) (any, error) {
-	return nil, runtimeErrorf("Assassinating endpoint is not supported in topology over raft mode")
-}
-
 func (n *Node) apiFDEndpoints(apiCall) (any, error) {
 	out := streamed{}
 	for _, e := range n.gossip.view() {
@@ -62,28 +48,6 @@ func (n *Node) apiFDEndpoints(apiCall) (any, error) {
 		})
 	}
 	return out, nil
-}
-
-func (n *Node) apiFDStates(apiCall) (any, error) {
-	out := []keyValue{}
-	for _, e := range n.gossip.view() {
-		st := "DOWN"
-		if e.Alive {
-			st = "UP"
-		}
-		out = append(out, keyValue{e.IP, st})
-	}
-	return out, nil
-}
-
-func (n *Node) count(alive bool) int {
-	c := 0
-	for _, e := range n.gossip.view() {
-		if e.Alive == alive {
-			c++
-		}
-	}
-	return c
 }
 
 func (n *Node) apiSchemas(apiCall) (any, error) {

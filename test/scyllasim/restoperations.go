@@ -56,49 +56,11 @@ func (n *Node) apiReadBarrier(c apiCall) (any, error) {
 	}
 }
 
-func (n *Node) apiStepdown(apiCall) (any, error) {
-	if !n.v.stepdownAPI() {
-		return nil, &apiError{404, "Not found"}
-	}
-	n.g0.stepDown()
-	return void{}, nil
-}
-
-// apiSnapshot makes no snapshot; it fails when the node does not belong to the named group, as leader_host does. No call
-// lists a node's groups.
-func (n *Node) apiSnapshot(c apiCall) (any, error) {
-	if !n.v.snapshotAPI() {
-		return nil, &apiError{404, "Not found"}
-	}
-	if !strings.EqualFold(c.param, n.groupID()) {
-		return nil, runtimeErrorf("Server for group ID %s not found", c.param)
-	}
-	return void{}, nil
-}
-
 func (n *Node) apiSchema(apiCall) (any, error) {
 	if s := n.g0.state(); s != nil {
 		return s.Schema, nil
 	}
 	return emptySchema, nil
-}
-
-func (n *Node) apiInitialized(apiCall) (any, error) {
-	switch n.Mode() {
-	case modeNormal, modeLeaving, modeDecommissioned, modeDraining, modeDrained:
-		return true, nil
-	}
-	return false, nil
-}
-
-func (n *Node) apiCommandStatus(apiCall) (any, error) {
-	if !n.v.stepdownAPI() {
-		return nil, &apiError{404, "Not found"}
-	}
-	if t := n.g0.state().transition(); t != nil && n.g0.leadership() != nil {
-		return "barrier[0]: " + t.HostID, nil
-	}
-	return "none", nil
 }
 
 func (n *Node) apiRemoveNode(c apiCall) (any, error) {
@@ -137,13 +99,3 @@ func (n *Node) apiKeyspaceFlush(c apiCall) (any, error) {
 	}
 	return void{}, nil
 }
-
-func (n *Node) apiKeyspaceCleanup(c apiCall) (any, error) {
-	if err := n.knownKeyspace(c.param); err != nil {
-		return nil, err
-	}
-	return 0, n.cleanupData()
-}
-
-// cleanupData is a cleanup of vnode tables, which flushes everything first.
-func (n *Node) cleanupData() error { return n.flushSystem() }

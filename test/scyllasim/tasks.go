@@ -14,13 +14,6 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/test/scyllasim/rules"
 )
 
-func (n *Node) apiModules(apiCall) (any, error) {
-	if !n.v.nodeOpsTasks() {
-		return []string{"compaction", "repair"}, nil
-	}
-	return []string{"compaction", "node_ops", "repair", "streaming", "tablets"}, nil
-}
-
 func (n *Node) apiModuleTasks(c apiCall) (any, error) {
 	switch c.param {
 	case "compaction", "repair":
@@ -135,23 +128,6 @@ func (n *Node) apiTaskStatus(c apiCall) (any, error) {
 	t, err := n.findTask(c.param)
 	if err != nil {
 		return nil, err
-	}
-	return n.taskStatus(t), nil
-}
-
-func (n *Node) apiWaitTask(c apiCall) (any, error) {
-	t, err := n.findTask(c.param)
-	if err != nil {
-		return nil, err
-	}
-	ctx, cancel := context.WithCancel(n.ctx)
-	defer cancel()
-	defer context.AfterFunc(c.Context(), cancel)()
-	if _, err := n.awaitTask(ctx, t.ID); err != nil {
-		return nil, err
-	}
-	if t = n.g0.state().task(t.ID); t == nil {
-		return nil, badParam("task with id %s not found", c.param)
 	}
 	return n.taskStatus(t), nil
 }
