@@ -56,16 +56,15 @@ type remotes interface {
 
 // Views computes the view of a cluster after each assembly; stored is the view in its report.
 type Views interface {
-	View(ctx context.Context, key types.NamespacedName, c *cluster.Cluster,
-		stored *api.StatusReportView) *api.StatusReportView
-	// Scene sets the members that wait to join, before View is called; MaxPermits is how many may
-	// join in parallel.
-	Scene(key types.NamespacedName, stored *api.StatusReportView, s view.JoinCandidates)
+	// Status sets the fields of want that do not come from rows; scene has the members that wait to
+	// join.
+	Status(ctx context.Context, key types.NamespacedName, judged *cluster.Cluster,
+		stored *api.ScyllaDBStatusReportStatus, scene view.JoinCandidates, want *api.ScyllaDBStatusReportStatus,
+	) view.Initialisation
+	// MaxPermits is how many may join in parallel.
 	MaxPermits() int
 	// Window is the default of the health policy's stabilisation.
 	Window() time.Duration
-	Initialisation(key types.NamespacedName, c *cluster.Cluster,
-		stored *api.ScyllaDBStatusReportStatus) view.Initialisation
 	// Written passes the view that was read back from the report.
 	Written(key types.NamespacedName, report types.UID, stored *api.StatusReportView)
 	Forget(key types.NamespacedName)

@@ -3,7 +3,6 @@
 package reports
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 
@@ -33,18 +32,12 @@ func (r *reconciler) view(
 	if w.status != nil {
 		stored = w.status.Status.DeepCopy()
 	}
-	want.Status.Initialized, want.Status.Initialization = stored.Initialized, stored.Initialization
 	if r.o.Views == nil {
+		want.Status.Initialized, want.Status.Initialization = stored.Initialized, stored.Initialization
 		return view.Initialisation{}, nil
 	}
 	scene := view.SceneOf(judged, stored, r.claims(ctx, m, judged, stored.View), r.o.Views.MaxPermits())
-	r.o.Views.Scene(key, stored.View, scene)
-	want.Status.View = r.o.Views.View(ctx, key, judged, stored.View)
-	init := r.o.Views.Initialisation(key, judged, stored)
-	if init.Now != nil {
-		want.Status.Initialized, want.Status.Initialization = true, init.Now
-	}
-	want.Status.Group0ID = cmp.Or(stored.Group0ID, init.Group0)
+	init := r.o.Views.Status(ctx, key, judged, stored, scene, &want.Status)
 	parts, split := view.Split(judged,
 		func() words.Message { return diagnosis.Step(judged, &matrix.Blocker{Reason: words.SplitCluster}) })
 	r.o.Metrics.SetStanding(key.Namespace, key.Name, want.Status.Initialized, split)

@@ -3,11 +3,14 @@
 package views
 
 import (
+	"cmp"
+	"context"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/view"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/view/healthpolicy"
 )
@@ -42,6 +45,22 @@ func (t *Tracker) Scene(key types.NamespacedName, stored *api.StatusReportView, 
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.state(key, stored).permits.scene = s
+}
+
+// Status puts the fields of a cluster report into want that do not come from rows: the view, and
+// the initialisation and the ID of group 0, which are never unset.
+func (t *Tracker) Status(ctx context.Context, key types.NamespacedName, judged *cluster.Cluster,
+	stored *api.ScyllaDBStatusReportStatus, scene view.JoinCandidates, want *api.ScyllaDBStatusReportStatus,
+) view.Initialisation {
+	want.Initialized, want.Initialization = stored.Initialized, stored.Initialization
+	t.Scene(key, stored.View, scene)
+	want.View = t.View(ctx, key, judged, stored.View)
+	init := t.Initialisation(key, judged, stored)
+	if init.Now != nil {
+		want.Initialized, want.Initialization = true, init.Now
+	}
+	want.Group0ID = cmp.Or(stored.Group0ID, init.Group0)
+	return init
 }
 
 // make returns the view to write now, without seq. The caller holds mu.

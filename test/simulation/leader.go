@@ -341,13 +341,7 @@ func lasting(r *api.ScyllaDBStatusReport) *api.ScyllaDBStatusReport {
 // withView puts the view and the initialisation into the status, as package reports does.
 func (w *world) withView(l *leader, m *reading, status *api.ScyllaDBStatusReport) {
 	s, stored := &status.Status, m.stored
-	s.Initialized, s.Initialization = stored.Initialized, stored.Initialization
-	l.tracker.Scene(clusterKey, stored.View, m.scene)
-	s.View = l.tracker.View(context.Background(), clusterKey, m.judged, stored.View)
-	init := l.tracker.Initialisation(clusterKey, m.judged, stored)
-	if init.Now != nil {
-		s.Initialized, s.Initialization = true, init.Now
-	}
+	init := l.tracker.Status(context.Background(), clusterKey, m.judged, stored, m.scene, s)
 	s.Conditions = slices.Clone(stored.Conditions)
 	for _, t := range init.Absent {
 		meta.RemoveStatusCondition(&s.Conditions, t)
