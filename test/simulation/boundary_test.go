@@ -30,6 +30,7 @@ var schedules = map[string]struct {
 	"one node of the view is UNKNOWN":                                              {6, Permits, []Placed{{Writes, 10, ViewUnknown, 0, 0}}},
 	"the permit is for another Pod, and another one has to follow":                 {1, Permits, []Placed{{before(readClaim), 1, PermitOfPod, 0, 0}}},
 	"the permit is for another claim, and another one has to follow":               {1, Permits, []Placed{{after(readLease), 4, PermitOfClaim, 0, 0}}},
+	"the permit is of another kind before a controller writes":                     {6, Permits, []Placed{{Writes, 10, PermitOfKind, 0, 0}}},
 }
 
 func TestSchedules(t *testing.T) {

@@ -72,8 +72,8 @@ func TestTableOfSeeds(t *testing.T) {
 			t.Errorf("line %d, %s: TestSchedules has no case %q", m.line, m, name)
 		}
 	}
-	if bySeed < 40 {
-		t.Errorf("seeds find %d bugs, want at least 40", bySeed)
+	if bySeed < 60 {
+		t.Errorf("seeds find %d bugs, want at least 60", bySeed)
 	}
 }
 
