@@ -39,8 +39,8 @@ const (
 	OffHeartbeats  Off = "heartbeats"
 	OffLeaseBeats  Off = "heartbeats by Lease"
 	OffPermit      Off = "permits"
-	OffFirst       Off = "the permit before the last look"
-	OffSecond      Off = "the permit after the last look"
+	OffFirst       Off = "the permit before the final check"
+	OffSecond      Off = "the permit after the final check"
 	OffAge         Off = "the age of a view"
 	OffClaim       Off = "the permit's Pod and volume"
 	OffServed      Off = "GET /view"
@@ -64,11 +64,11 @@ func Protections() []Protection {
 		{[]Off{OffHostID}, "no volume returns its host ID", false},
 		{[]Off{OffFiles}, "each volume seems to have files", false},
 		{[]Off{OffOwner}, "the host ID is compared with nobody's", false},
-		{[]Off{OffSeeds}, "the first Pod is everyone's seed", false},
-		{[]Off{OffFounder}, "each member seems the oldest, and no founder is stored", false},
+		{[]Off{OffSeeds}, "the first Pod is every member's seed", false},
+		{[]Off{OffFounder}, "each member seems the oldest, and no first node is stored", false},
 		{[]Off{OffNeighbours}, "the namespace seems empty", false},
-		{[]Off{OffReport}, "they are of when all were UP last", false},
-		{[]Off{OffPods}, "they are of when all were UP last", false},
+		{[]Off{OffReport}, "all are UP, as a moment before", false},
+		{[]Off{OffPods}, "all are UP, as a moment before", false},
 		{[]Off{OffRest}, "each StatefulSet seems at rest for barriers", false},
 		{[]Off{OffHold}, "and for the controller", true},
 		{[]Off{OffWindow}, "it is 0 s", false},
@@ -84,7 +84,7 @@ func Protections() []Protection {
 		{[]Off{OffFirst}, "the first reading has a permit", true},
 		{[]Off{OffSecond}, "the second reading is the first", true},
 		{[]Off{OffAge}, "each reading seems newer", true},
-		{[]Off{OffClaim}, "they seem to be those of the permit", true},
+		{[]Off{OffClaim}, "they seem to match the permit", true},
 		{[]Off{OffServed}, "reporters read the API server", true},
 		{[]Off{OffRelays}, "they hand on no view", true},
 		{[]Off{OffOne}, "eight permits at once", true},
@@ -111,7 +111,7 @@ func Protections() []Protection {
 // Unswitchable are the protections that no answer of a world can take out, each with the reason.
 func Unswitchable() [][2]string {
 	return [][2]string{
-		{"the barrier's look at seeds", "it is made of the Pods that also have the rows"},
+		{"the barrier's check of seeds", "it reads the Pods that also have the rows"},
 		{"the launcher's second reading of seeds", "two equal readings are what the launcher is"},
 		{"a report that differs from the Pods", "without rows of its own it is off with the report's rows"},
 		{"the controller's states (DOWN at once, UP after two polls)", "they are inside its tracker; permits as a whole can be off"},

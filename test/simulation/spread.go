@@ -56,6 +56,26 @@ func ShareOf(parts []Part) Share {
 	return out
 }
 
+// Spread is a statistic of n seeds, and its range by a bootstrap over them.
+func Spread(n int, of func(seeds []int) float64) Share {
+	drawn := make([]int, n)
+	for i := range drawn {
+		drawn[i] = i
+	}
+	out := Share{Is: of(drawn)}
+	rng := rand.New(rand.NewPCG(uint64(n), 0x5eed))
+	all := make([]float64, resamples/5)
+	for k := range all {
+		for i := range drawn {
+			drawn[i] = rng.IntN(n)
+		}
+		all[k] = of(drawn)
+	}
+	slices.Sort(all)
+	out.Low, out.High = all[at(0.025, len(all))], all[at(0.975, len(all))]
+	return out
+}
+
 // at is the index of a quantile in n sorted values.
 func at(p float64, n int) int { return int(math.Round(p * float64(n-1))) }
 

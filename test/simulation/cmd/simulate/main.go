@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command simulate runs the same seeds by our two policies, by the Scylla Operator's rule and without any, and counts; -write puts the table into the documentation.
+// Command simulate runs the same seeds by our two policies, by the Scylla Operator's rule, with a fixed delay and without a barrier, and ours without each protection;
+// -write puts the tables into the documentation.
 package main
 
 import (
@@ -9,71 +10,60 @@ import (
 	"fmt"
 	"os"
 	"runtime/debug"
-
-	"github.com/kubectl-scylla/kubectl-scylla/test/simulation"
+	"slices"
+	"strings"
 )
 
-const (
-	begin = "<!-- simulation: made by go run ./test/simulation/cmd/simulate -write docs/internals.md -->\n"
-	end   = "<!-- simulation ends -->\n"
-)
+// part is one of the generated parts of the documentation.
+type part struct {
+	name string
+	make func(percent int) []byte
+}
+
+var parts = []part{{"rules", rulesPart}, {"protections", protectionsPart}}
+
+func (p part) begin() string {
+	return "<!-- simulation: made by go run ./test/simulation/cmd/simulate -part=" + p.name + " -write docs/internals.md -->\n"
+}
+
+const end = "<!-- simulation ends -->\n"
 
 func main() {
-	n := flag.Int("seeds", 2000, "how many seeds to run, from 1")
-	file := flag.String("write", "", "file to put the table into, between its two comments")
+	only := flag.String("part", "", "make this part alone: rules or protections; empty for both")
+	but := flag.String("but", "", "leave these worlds of the rules out, with commas between them")
+	percent := flag.Int("percent", 100, "run so many of the usual seeds")
+	file := flag.String("write", "", "file to put the tables into, each between its two comments")
 	flag.Parse()
 	debug.SetGCPercent(1600)
-	if err := run(*n, *file); err != nil {
+	worlds = slices.DeleteFunc(worlds, func(w world) bool { return slices.Contains(strings.Split(*but, ","), w.name) })
+	if err := run(*only, *percent, *file); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
 }
 
-func run(n int, file string) error {
-	var b bytes.Buffer
-	fmt.Fprintf(&b, "| %d seeds | joins and replacements started | lost, of 1,000 | unsafe | second clusters | members that wait indefinitely | views out of order | failed seeds |\n", n)
-	b.WriteString("|---|---|---|---|---|---|---|---|\n")
-	for _, by := range []struct {
-		rule  simulation.Rule
-		name  string
-		views bool
-	}{
-		{simulation.Permits, "kubectl-scylla, policy permits", true},
-		{simulation.Reports, "kubectl-scylla, policy reports", false},
-		{simulation.Operator, "scylla-operator", false},
-		{simulation.Delay, "each node after a minute", false},
-		{simulation.AlwaysOpen, "no barrier", false},
-	} {
-		t := simulation.Total{}
-		for _, r := range simulation.RunMany(by.rule, 1, n) {
-			t.Add(&r)
-			if by.rule == simulation.Permits || by.rule == simulation.Reports {
-				for _, v := range r.Violations {
-					fmt.Fprintf(os.Stderr, "%s, seed %d %s\n", by.rule, r.Seed, v)
-				}
-			}
+func run(only string, percent int, file string) error {
+	for _, p := range parts {
+		if only != "" && only != p.name {
+			continue
 		}
-		backwards, lost := "no views", 0.0
-		if t.LetThrough > 0 {
-			lost = 1000 * float64(t.Lost) / float64(t.LetThrough)
+		made := p.make(percent)
+		os.Stdout.Write(made)
+		if file == "" {
+			continue
 		}
-		if by.views {
-			backwards = fmt.Sprint(t.Backwards)
+		old, err := os.ReadFile(file)
+		if err != nil {
+			return err
 		}
-		fmt.Fprintf(&b, "| %s | %d | %.0f | %d | %d | %d | %s | %d |\n", by.name, t.LetThrough, lost, t.Unsafe, t.SecondClusters, t.EndlessWaits, backwards, t.Failed)
+		head, rest, ok := bytes.Cut(old, []byte(p.begin()))
+		_, tail, both := bytes.Cut(rest, []byte(end))
+		if !ok || !both {
+			return fmt.Errorf("write %s into %s: it lacks the line %q or %q", p.name, file, p.begin(), end)
+		}
+		if err := os.WriteFile(file, bytes.Join([][]byte{head, []byte(p.begin()), made, []byte(end), tail}, nil), 0o644); err != nil {
+			return err
+		}
 	}
-	fmt.Print(b.String())
-	if file == "" {
-		return nil
-	}
-	old, err := os.ReadFile(file)
-	if err != nil {
-		return err
-	}
-	head, rest, ok := bytes.Cut(old, []byte(begin))
-	_, tail, both := bytes.Cut(rest, []byte(end))
-	if !ok || !both {
-		return fmt.Errorf("write the table into %s: it lacks the line %q or %q", file, begin, end)
-	}
-	return os.WriteFile(file, bytes.Join([][]byte{head, []byte(begin), b.Bytes(), []byte(end), tail}, nil), 0o644)
+	return nil
 }
