@@ -305,7 +305,11 @@ func (s *scene) replaced() {
 			f.Kind, f.Message = ReplacementFailed,
 				words.New(words.FindingReplacementFailed, "node", cmp.Or(fates[old].Member, n.Name()), "why", why)
 		} else if why, step := s.replacementStuck(cmp.Or(fates[old].Member, n.Member)); !why.IsZero() {
-			f.Message.Params["why"], f.Step = why, step
+			f.Message.Params["why"] = why
+			// of an old Pod that does not end, the replacement knows more: a lost Kubernetes node
+			if step.Code != words.SeeEnding || s.known.Steps[old].IsZero() {
+				f.Step = step
+			}
 		}
 		f.Evidence = s.numbers(n)
 		s.give(s.add(f), []int{i})
