@@ -44,7 +44,6 @@ type Case struct {
 // Cases are the cheapest that are known.
 func Cases() []Case {
 	seed := func(r Rule, n uint64) Options { return Options{Seed: n, Rule: r, Patience: 90 * time.Minute} }
-	hole := func(n uint64) Options { return Options{Seed: n, Rule: Permits, Hole: true, Mum: true} }
 	when := func(r Rule, at Boundary, nth int, do What, lasts time.Duration) Options {
 		return Options{Seed: 1, Rule: r, Schedule: []Placed{{at, nth, do, 0, lasts}}}
 	}
@@ -61,15 +60,14 @@ func Cases() []Case {
 		{[]Off{OffRest}, WrongStart, when(Reports, before(readCluster), 1, PodIsNotReady, short)},
 		{[]Off{OffRest, OffHold}, WrongStart, when(Permits, before(readCluster), 1, PodIsNotReady, short)},
 		{[]Off{OffWindow}, WrongStart, quiet(Reports)},
+		{[]Off{OffLease}, WrongStart, quiet(Reports)},
 		{[]Off{OffWindow, OffGrantWindow}, WrongStart, seed(Permits, 1)},
-		{[]Off{OffLeaseBeats}, KnownLoss, hole(195)},
-		{[]Off{OffPeersBeats}, KnownLoss, hole(156)},
 		{[]Off{OffPermit}, TwoAtOnce, quiet(Permits)},
 		{[]Off{OffFirst}, WrongStart, quiet(Permits)},
 		{[]Off{OffSecond}, WrongStart, when(Permits, after(readConfirm), 1, PermitGoes, 0)},
 		{[]Off{OffFirst, OffSecond}, TwoAtOnce, when(Permits, before(readPods), 1, PermitGoes, 0)},
 		{[]Off{OffAge}, WrongStart, when(Permits, before(readCluster), 1, LeaderFreezes, long)},
-		{[]Off{OffClaim}, NoPermit, when(Permits, before(readReport), 1, ClaimIsNew, 0)},
+		{[]Off{OffClaim}, WrongStart, when(Permits, before(readReport), 1, ClaimIsNew, 0)},
 		{[]Off{OffRelays, OffSecond}, NoPermit, old},
 		{[]Off{OffServed, OffRelays}, NoPermit, old},
 		{[]Off{OffOne}, TwoAtOnce, seed(Permits, 1)},
@@ -77,13 +75,12 @@ func Cases() []Case {
 	for _, r := range []Rule{Permits, Reports} {
 		out = append(out,
 			Case{[]Off{OffPods}, WrongStart, when(r, before(readPods), 1, RowSaysDown, 0)},
-			Case{[]Off{OffLease}, WrongStart, quiet(r)},
 			Case{[]Off{OffKept}, WrongStart, when(r, before(readCluster), 1, LeaseKeepsNone, short)},
 			Case{[]Off{OffReporters}, WrongStart, when(r, before(readConfirm), 1, ReporterHangs, short)},
 			Case{[]Off{OffDigest}, WrongStart, when(r, before(readPods), 1, RowIsOutdated, 0)},
 		)
 	}
-	return append(out, Case{[]Off{OffLauncher}, KnownLoss, seed(Permits, 50_003)}, Case{[]Off{OffLauncher}, KnownStart, seed(Reports, 50_003)})
+	return append(out, Case{[]Off{OffLauncher}, KnownStart, seed(Permits, 50_003)})
 }
 
 // Worst is the first of Harms that happened; empty for none.
