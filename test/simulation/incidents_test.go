@@ -103,7 +103,7 @@ func hours(acts []Act) string {
 	}
 	var b strings.Builder
 	before := ""
-	for _, at := range []time.Duration{9, 15, 23, 25, 60, 120, 179} {
+	for _, at := range []time.Duration{9, 15, 25, 60, 120, 179} {
 		w.after(at*time.Minute, func() {
 			text := w.first(at * time.Minute)
 			_, said, _ := strings.Cut(text, "\n")
