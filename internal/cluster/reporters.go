@@ -26,12 +26,12 @@ func (c *Cluster) Reporters(member string) []*Member {
 	var out []*Member
 	for i := range c.all.Nodes() {
 		n := &c.all.Nodes()[i]
-		if c.ix.pods[n.Member] == nil || n.Member == member || !n.Joined || n.Removed ||
-			slices.Contains(dead, n.HostID) {
+		if c.ix.pods[n.Member] == nil || n.Member == member || n.Removed || slices.Contains(dead, n.HostID) {
 			continue
 		}
 		m := c.MemberOf(n)
-		if _, has := reporterPort(&m.Pod.Spec); has {
+		// The row of a node that has just joined may not show it yet.
+		if _, has := reporterPort(&m.Pod.Spec); has && (n.Joined || m.HasJoined() && m.RecordedID() == n.HostID) {
 			out = append(out, m)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -170,6 +171,30 @@ func TestNoHarm21NoReporterIsSkipped(t *testing.T) {
 			}
 			if address, _ := got[0].ReporterAt(); address != want {
 				t.Errorf("at %q, want %q", address, want)
+			}
+		})
+	}
+}
+
+// A node whose join is recorded is asked, although the row in its Pod's annotation still says that it joins: only its reporter knows more.
+func TestNoHarm21AReporterIsAskedAsSoonAsItsJoinIsRecorded(t *testing.T) {
+	for recorded, want := range map[bool]int{true: 1, false: 0} {
+		t.Run(strconv.FormatBool(recorded), func(t *testing.T) {
+			st := newStage(t, 1, 1)
+			newcomer := st.Newcomer(1, 1)
+			row, err := api.DecodeNodeStatusReport(st.Pods["demo-rack1-0"].Annotations[api.AnnotationNodeStatusReport])
+			if err != nil {
+				t.Fatal(err)
+			}
+			row.OperationMode, row.OwnsTokens = "BOOTSTRAP", new(false)
+			text, err := api.EncodeNodeStatusReport(row)
+			if err != nil {
+				t.Fatal(err)
+			}
+			st.Pods["demo-rack1-0"].Annotations[api.AnnotationNodeStatusReport] = text
+			st.Services["demo-rack1-0"].Annotations[api.AnnotationNodeJoined] = strconv.FormatBool(recorded)
+			if got := st.cluster(SourceAnnotation).Reporters(newcomer); len(got) != want {
+				t.Errorf("%d reporters are asked, want %d", len(got), want)
 			}
 		})
 	}
