@@ -169,7 +169,7 @@ func victimUp(f *fixture, member string) string {
 // system.local is not flushed when a node joins: after a crash the disk says "not bootstrapped" of a node that its peers know as a member. Where
 // neither its Service nor a row of its own says that it joined, that is no restart: a person decides, and ScyllaDB's commit log has the rest.
 func TestUnflushedNodeRestarts(t *testing.T) {
-	covers(t, "internal/bootstrap", "internal/agent/reporter", "internal/agent/disk", "plugin/forceproceed")
+	covers(t, "internal/bootstrap", "internal/agent/reporter", "internal/agent/reporter/publish", "internal/agent/disk", "plugin/forceproceed")
 	t.Parallel()
 	pods(t, 4)
 	f := stageCluster(t, scenario.Cluster{Env: map[string]string{"SCYLLASIM_STREAM_SECONDS": "20"}})

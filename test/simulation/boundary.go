@@ -216,7 +216,7 @@ func (w *world) others(but *pod) []*pod {
 
 // strike makes an event happen. p is the Pod at the boundary; nil for the controller's.
 //
-//nolint:gocyclo,funlen // one line for each event
+//nolint:gocyclo // one line for each event
 func (w *world) strike(p *pod, e *Placed) {
 	w.result.Faults++
 	lasts := max(e.For, time.Second)
@@ -377,7 +377,7 @@ func (w *world) sayDown(q *pod, written bool) {
 	r.beat.say(r.encode(&row), true)
 	if written {
 		w.arrives(q, &message{text: r.text, row: &row, base: q.obj})
-		r.written, r.base = r.text, q.obj
+		r.readBack(w, q)
 	}
 }
 

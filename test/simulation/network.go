@@ -124,8 +124,8 @@ func (n *network) clear() {
 	n.unheardAll, n.mute = time.Time{}, time.Time{}
 }
 
-// lateWrite is how long a reporter reads back what it has written after a write that failed.
-const lateWrite = 70 * time.Second
+// checkEvery is how often a reporter reads its annotation back.
+const checkEvery = 95 * time.Second
 
 // message is one write of a reporter.
 type message struct {
@@ -142,15 +142,16 @@ func (w *world) away(p *pod) bool { return w.isCut(p) || w.now.Before(w.net.mute
 func (w *world) isCut(p *pod) bool { return w.cut[p.name] || w.now.Before(w.net.gone) }
 
 // readBack is what a reporter does that does not know what its Pod says.
-func (r *reporter) readBack(p *pod) {
-	r.written, r.base = p.obj.Annotations[api.AnnotationNodeStatusReport], p.obj
+func (r *reporter) readBack(w *world, p *pod) {
+	r.base = p.obj
+	r.row.Read(p.obj.Annotations[api.AnnotationNodeStatusReport], w.now.Add(checkEvery))
 }
 
 // send takes a while. The message may be lost, arrive after the reporter has given it up, or twice.
 func (w *world) send(p *pod, m *message, takes time.Duration) {
 	n, r := &w.net, &p.reporter
 	if r.base == nil {
-		r.readBack(p)
+		r.base = p.obj
 	}
 	m.base, r.sending = r.base, true
 	w.after(takes, func() {
@@ -162,17 +163,25 @@ func (w *world) send(p *pod, m *message, takes time.Duration) {
 		switch {
 		case p.removed:
 		case w.away(p), x < 0.02:
-			r.doubtful = w.now.Add(lateWrite)
+			r.row.Doubt(w.now)
+			r.row.Failed(w.now)
 		case x < 0.03:
-			r.doubtful = w.now.Add(lateWrite)
+			r.row.Doubt(w.now)
+			r.row.Failed(w.now)
 			w.after(n.between(time.Second, 40*time.Second), func() { w.arrives(p, m) })
 		case w.arrives(p, m):
-			r.written, r.base, r.unwritten = m.text, p.obj, time.Time{}
+			r.base = p.obj
+			r.row.Wrote(m.text)
 			if x < 0.04 {
 				w.after(n.between(time.Second, 30*time.Second), func() { w.arrives(p, m) })
 			}
 		default:
-			if r.readBack(p); r.written != m.text && m.tries > 1 {
+			if r.readBack(w, p); r.row.Has(m.text) {
+				return
+			}
+			if m.tries == 1 {
+				r.row.Failed(w.now)
+			} else {
 				w.send(p, &message{text: m.text, row: m.row, tries: m.tries - 1}, n.between(50*time.Millisecond, time.Second))
 			}
 		}
@@ -181,7 +190,7 @@ func (w *world) send(p *pod, m *message, takes time.Duration) {
 
 // arrives is false for a message that is for another version of the Pod than the one that there is.
 func (w *world) arrives(p *pod, m *message) bool {
-	if p.removed || w.Rule != Operator && w.Rule != LateCounts && p.obj != m.base {
+	if p.removed || w.Rule != Operator && p.obj != m.base {
 		return false
 	}
 	o := p.obj.DeepCopy()

@@ -6,8 +6,8 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/kubectl-scylla/kubectl-scylla/internal/agent/reporter/publish"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/view"
@@ -30,27 +30,23 @@ type reporter struct {
 	hung    time.Time // until then it hangs
 	crashed time.Time // until then its container does not run
 	slow    time.Duration
-	written string
+	row     publish.State
 	base    *corev1.Pod // as it was read or written last
-	// sending is true while a write is on its way, which the loop waits for. Until doubtful one that failed may still arrive.
-	sending  bool
-	doubtful time.Time
-	// unwritten is since when the annotation has another row than this; after a minute the reporter says that it is not ready.
-	unwritten time.Time
-	last      *api.LastRow
-	since     map[string]metav1.Time
-	status    map[string]api.NodeStatus
-	beat      beat
-	views     view.Receiver // what it hands on
-	frozen    bool          // it hangs altogether, so that it does not answer either
-	said      *api.NodeStatusReport
-	text      string // of said
+	// sending is true while a write is on its way, which the loop waits for.
+	sending bool
+	mum     bool // it does not say that its row is unwritten
+	beat    beat
+	views   view.Receiver // what it hands on
+	frozen  bool          // it hangs altogether, so that it does not answer either
+	said    *api.NodeStatusReport
+	text    string // of said
 }
 
 func (r *reporter) begin(w *world, p *pod) {
 	r.round++
 	r.beat.start()
 	r.views = view.Receiver{}
+	r.row, r.mum = publish.State{}, w.Mum
 	r.began, r.polled = w.now, time.Time{}
 	w.poll(p, r.round, w.between(time.Second, 3*time.Second))
 }
@@ -61,7 +57,12 @@ func (r *reporter) state(now time.Time) reporterState {
 		return reporterDead
 	case r.polled.IsZero():
 		return reporterStarts
-	case now.Sub(r.polled) > 3*reportInterval, !r.unwritten.IsZero() && now.Sub(r.unwritten) > time.Minute:
+	}
+	unwritten := r.row.Unwritten()
+	if r.mum {
+		unwritten = time.Time{}
+	}
+	if !publish.Ready(r.polled, unwritten, now, reportInterval) {
 		return reporterSilent
 	}
 	return reporterWell
@@ -90,9 +91,20 @@ func (w *world) report(p *pod) {
 		w.followView(p)
 	}
 	row := w.row(p)
-	w.stamp(p, &row)
+	if !r.row.Restored() {
+		if !r.row.Due(w.now) {
+			return
+		}
+		if w.away(p) {
+			r.row.Failed(w.now)
+			return
+		}
+		r.readBack(w, p)
+		r.row.Restore()
+	}
+	r.row.Stamp(&row, p.clock(w))
 	if w.Rule != Operator {
-		r.last = row.KeepLast(r.last)
+		r.row.Keep(&row)
 	}
 	if w.permits() {
 		row.Heartbeat = &api.ReportHeartbeat{Port: beatPort, Fingerprint: p.fingerprint(), Lease: w.byLease()}
@@ -100,23 +112,35 @@ func (w *world) report(p *pod) {
 	text := r.encode(&row)
 	r.beat.say(text, row.Error == nil)
 	w.renewLease(p)
-	doubt := w.now.Before(r.doubtful)
-	switch {
-	case text == r.written:
-		r.unwritten = time.Time{}
-	case r.unwritten.IsZero() && !w.Mum:
-		r.unwritten = w.now
+	if r.sending {
+		return
 	}
-	switch {
-	case r.sending || text == r.written && !doubt:
+	switch r.row.Next(text, w.now) {
+	case publish.Rest:
 		return
-	case w.away(p):
-		r.doubtful = w.now.Add(lateWrite)
-		return
-	case doubt:
-		if r.readBack(p); r.written == text {
+	case publish.Check:
+		if w.away(p) {
+			r.row.Unchecked(w.now)
 			return
 		}
+		r.readBack(w, p)
+	case publish.ReadBack:
+		if w.away(p) {
+			r.row.Failed(w.now)
+			return
+		}
+		r.readBack(w, p)
+	case publish.Write:
+		if w.away(p) {
+			r.row.Doubt(w.now)
+			r.row.Failed(w.now)
+			return
+		}
+		w.send(p, &message{text: text, row: &row, tries: 3}, w.between(50*time.Millisecond, time.Second)+r.slow)
+		return
+	}
+	if r.row.Has(text) {
+		return
 	}
 	w.send(p, &message{text: text, row: &row, tries: 3}, w.between(50*time.Millisecond, time.Second)+r.slow)
 }
@@ -189,26 +213,4 @@ func (g *group) operations() []api.NodeOperation {
 		out = append(out, api.NodeOperation{Type: string(r.kind), State: "running", HostID: hostid.ID(r.id)})
 	}
 	return append(out, g.failed...)
-}
-
-// stamp says since when a node has not been UP.
-func (w *world) stamp(p *pod, row *api.NodeStatusReport) {
-	r := &p.reporter
-	if row.Error != nil {
-		return
-	}
-	now := metav1.NewTime(p.clock(w).Truncate(time.Second))
-	since, status := map[string]metav1.Time{}, map[string]api.NodeStatus{}
-	for i, o := range row.ObservedNodes {
-		if o.Status == api.NodeStatusUp {
-			continue
-		}
-		at := now
-		if r.status[string(o.HostID)] == o.Status {
-			at = r.since[string(o.HostID)]
-		}
-		since[string(o.HostID)], status[string(o.HostID)] = at, o.Status
-		row.ObservedNodes[i].Since = &at
-	}
-	r.since, r.status = since, status
 }

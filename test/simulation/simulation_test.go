@@ -188,30 +188,6 @@ func TestALauncherThatLooksOnceIsCaught(t *testing.T) {
 	}
 }
 
-// The bugs that policy permits can have: each is caught by the invariant that is there for it.
-func TestPlantedBugsOfPermitsAreCaught(t *testing.T) {
-	tests := map[string]struct {
-		rule  Rule
-		first uint64 // of the seeds: those before have nothing in which it shows
-		seen  func(Total) int
-	}{
-		"a report that arrives late or twice stays": {LateCounts, 1, func(s Total) int { return s.EndlessWaits }},
-	}
-	for name, tc := range tests {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			sum := Total{}
-			for seed := tc.first; seed < tc.first+3; seed++ {
-				r := Run(Options{Seed: seed, Rule: tc.rule, Patience: 45 * time.Minute})
-				if sum.Add(&r); tc.seen(sum) > 0 {
-					return
-				}
-			}
-			t.Errorf("not caught: %+v", sum)
-		})
-	}
-}
-
 // All rows are UP, no reporter reaches the API server any more, and a node dies: by reports alone a newcomer is let through, and ScyllaDB cancels its join. Permits
 // close the hole: the controller hears that the dead node's row is another one than the one that is written. And the last look closes it without permits, where it
 // asks the reporters what their row is.
@@ -258,7 +234,7 @@ func TestAForgedViewHidesNoOther(t *testing.T) {
 
 // All rows are UP, no reporter can write another one, nor a Lease, and a node dies: a Lease whose number stands still confirms nothing.
 func TestTheHoleIsClosedByLeases(t *testing.T) {
-	if compare(t, OffLeaseBeats, Options{Hole: true, Mum: true}, 35, 195).Unsafe == 0 {
+	if compare(t, OffLeaseBeats, Options{Hole: true, Mum: true}, 235, 275).Unsafe == 0 {
 		t.Error("a Lease that stands still lets nobody in: this test proves nothing")
 	}
 }

@@ -34,7 +34,6 @@ const (
 	AlwaysOpen Rule = "always-open" // the barrier lets every node through
 	Delay      Rule = "delay"       // it lets each node through after a minute
 	NeverOpen  Rule = "never-open"  // and none
-	LateCounts Rule = "late-counts" // a reporter's write that arrives late, or twice, counts
 )
 
 // Options of one run.

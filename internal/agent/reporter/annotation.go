@@ -5,9 +5,7 @@ package reporter
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -15,20 +13,17 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/kubectl-scylla/kubectl-scylla/internal/agent/reporter/publish"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 )
 
-const (
-	// late bounds the arrival of a failed write: an API server aborts a request after a minute.
-	late = time.Minute + requestTimeout
-	// writeTries is how often one row is written while other clients write to the Pod.
-	writeTries = 3
-)
+// writeTries is how often one row is written while other clients write to the Pod.
+const writeTries = 3
 
 // readBack reads the annotation's present value and the Pod's resourceVersion. Error: errReplaced,
 // and the API server's.
 func (r *reporter) readBack(ctx context.Context) (*metav1.PartialObjectMetadata, error) {
-	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	ctx, cancel := context.WithTimeout(ctx, publish.RequestTimeout)
 	defer cancel()
 	pod := ownPod(r.Namespace, r.Pod)
 	if err := r.Client.Get(ctx, client.ObjectKeyFromObject(pod), pod); err != nil {
@@ -37,27 +32,10 @@ func (r *reporter) readBack(ctx context.Context) (*metav1.PartialObjectMetadata,
 	if r.PodUID != "" && pod.UID != r.PodUID {
 		return nil, r.replaced()
 	}
-	r.written, r.version = pod.Annotations[api.AnnotationNodeStatusReport], pod.ResourceVersion
-	r.nextCheck = r.Clock.Now().Add(wait.Jitter(checkEvery, checkJitter))
+	r.version = pod.ResourceVersion
+	next := r.Clock.Now().Add(wait.Jitter(checkEvery, checkJitter))
+	r.state.Read(pod.Annotations[api.AnnotationNodeStatusReport], next)
 	return pod, nil
-}
-
-// lost reports whether the annotation no longer has value: a client removed it, or etcd was
-// restored. It reads at intervals. A failed read is retried soon and does not count as an unwritten
-// change: a reporter stays Ready without the API server. Error: the Pod does not exist or was
-// replaced.
-func (r *reporter) lost(ctx context.Context, value string) (bool, error) {
-	if r.Clock.Now().Before(r.nextCheck) {
-		return false, nil
-	}
-	switch _, err := r.readBack(ctx); {
-	case err == nil:
-		return r.written != value, nil
-	case errors.Is(err, errReplaced) || apierrors.IsNotFound(err):
-		return false, r.apiFailed(ctx, "read", err)
-	}
-	r.nextCheck = r.Clock.Now().Add(maxBackoff)
-	return false, nil
 }
 
 // write writes the annotation. A late or repeated write must not restore an old row: each write
@@ -68,7 +46,7 @@ func (r *reporter) write(ctx context.Context, value string) error {
 	for range writeTries {
 		if err = r.patch(ctx, value); !apierrors.IsConflict(err) && !apierrors.IsNotFound(err) {
 			if err != nil {
-				r.doubtful = r.Clock.Now().Add(late)
+				r.state.Doubt(r.Clock.Now())
 			}
 			return err
 		}
@@ -77,7 +55,7 @@ func (r *reporter) write(ctx context.Context, value string) error {
 		if _, err := r.readBack(ctx); err != nil {
 			return err
 		}
-		if r.written == value {
+		if r.state.Has(value) {
 			return nil
 		}
 	}
@@ -86,7 +64,7 @@ func (r *reporter) write(ctx context.Context, value string) error {
 }
 
 func (r *reporter) patch(ctx context.Context, value string) error {
-	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	ctx, cancel := context.WithTimeout(ctx, publish.RequestTimeout)
 	defer cancel()
 	// The API server refuses (409) if a new Pod has this name, or the Pod was written since.
 	fields := map[string]any{"uid": r.PodUID, "annotations": map[string]string{api.AnnotationNodeStatusReport: value}}

@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
+	"github.com/kubectl-scylla/kubectl-scylla/internal/agent/reporter/publish"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 )
 
@@ -129,7 +130,7 @@ func TestALateWriteIsFound(t *testing.T) {
 			t.Errorf("the row of a late write stays: %+v", row.ObservedNodes)
 		}
 		// When no write can arrive any more, nothing is read back but for the check.
-		time.Sleep(2 * late)
+		time.Sleep(2 * publish.Late)
 		_, reads := w.count()
 		time.Sleep(10 * time.Minute)
 		if _, again := w.count(); again-reads > int(10*time.Minute/checkEvery) {

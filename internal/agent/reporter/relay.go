@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
 
+	"github.com/kubectl-scylla/kubectl-scylla/internal/agent/reporter/publish"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/base/exit"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/peer/pinned"
@@ -224,7 +225,7 @@ func (f *follower) ask(ctx context.Context, q viewwire.Question) bool {
 
 // find reads the controller's address from the Lease and reports whether it has changed.
 func (f *follower) find(ctx context.Context) (moved bool, err error) {
-	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	ctx, cancel := context.WithTimeout(ctx, publish.RequestTimeout)
 	defer cancel()
 	var l coordinationv1.Lease
 	if err := f.Client.Get(ctx, types.NamespacedName{Namespace: f.LeaseNamespace, Name: api.LeaseName},
@@ -242,7 +243,7 @@ func (f *follower) find(ctx context.Context) (moved bool, err error) {
 
 // readReport reads the view from the API server. Its age is unknown until it advances.
 func (f *follower) readReport(ctx context.Context, key types.NamespacedName) error {
-	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	ctx, cancel := context.WithTimeout(ctx, publish.RequestTimeout)
 	defer cancel()
 	var r api.ScyllaDBStatusReport
 	if err := f.Client.Get(ctx, key, &r); err != nil {

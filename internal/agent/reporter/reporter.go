@@ -19,8 +19,8 @@ import (
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/kubectl-scylla/kubectl-scylla/internal/agent/reporter/publish"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/api/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/base/exit"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/peer/heartbeat"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/peer/viewwire"
@@ -35,17 +35,11 @@ const (
 	minInterval     = healthpolicy.LeastInterval
 	maxInterval     = healthpolicy.MostInterval
 
-	// maxBackoff bounds the pause between writes while the API server refuses or does not answer.
-	// It is short because the annotation is out of date until then.
-	maxBackoff = 15 * time.Second
-	// maxUnwritten is how long a change may stay unwritten before the reporter is not Ready.
-	maxUnwritten = time.Minute
 	// checkEvery is the interval of reading the annotation back, plus up to a fifth. At 1,000 nodes
 	// these are about 9 requests/s in all.
 	checkEvery, checkJitter = 95 * time.Second, 0.2
-	// requestTimeout bounds one API request, lastWords the last poll and write after a stop signal.
-	requestTimeout = 10 * time.Second
-	lastWords      = 5 * time.Second
+	// lastWords bounds the last poll and write after a stop signal.
+	lastWords = 5 * time.Second
 
 	modeNormal = "NORMAL"
 )
@@ -135,18 +129,12 @@ func Run(ctx context.Context, o Options) error {
 
 func newReporter(o Options) *reporter {
 	r := &reporter{
-		Options: o, reader: scylla.NewReader(o.ScyllaDB), since: map[hostid.ID]sighting{}, metrics: newMetrics(),
+		Options: o, reader: scylla.NewReader(o.ScyllaDB), metrics: newMetrics(),
 		relay: &relay{clock: o.Clock, first: make(chan struct{}, 1)}, fetch: viewwire.Fetch,
 	}
 	r.reader.Supervisor = o.Supervisor
 	r.Log = r.Log.With("namespace", o.Namespace, "pod", o.Pod)
 	return r
-}
-
-// sighting is since when a node has had a status other than UP.
-type sighting struct {
-	status api.NodeStatus
-	since  metav1.Time
 }
 
 type reporter struct {
@@ -160,29 +148,22 @@ type reporter struct {
 	fetch     func(context.Context, *http.Client, viewwire.Question) (*viewwire.View, error)
 
 	// Only for the loop.
-	restored    bool      // the annotation was read back once
-	written     string    // the annotation's value
-	version     string    // resourceVersion of the Pod at the last reading or write
-	doubtful    time.Time // until then a failed write may still arrive: read the annotation back
-	nextCheck   time.Time // next reading of the unchanged annotation
-	since       map[hostid.ID]sighting
-	lastRow     *api.LastRow // the last complete row, kept with an error
-	diskUsed    *int32       // in the last row
-	lastError   string       // of the row, to log changes only
-	failedTries int
-	nextTry     time.Time
-	flushed     int64 // the ScyllaDB process that was flushed
-	spell       int64 // counts NORMAL periods if ScyllaDB reports no generation
+	state       publish.State
+	version     string // resourceVersion of the Pod at the last reading or write
+	diskUsed    *int32 // in the last row
+	lastError   string // of the row, to log changes only
+	flushed     int64  // the ScyllaDB process that was flushed
+	spell       int64  // counts NORMAL periods if ScyllaDB reports no generation
 	wasNormal   bool
 	flushTries  int
 	nextFlush   time.Time
 	orderFailed bool
 
 	// Shared with the HTTP handlers.
-	mu             sync.Mutex
-	polled         time.Time // end of the last poll
-	unwrittenSince time.Time // zero if the annotation has the row of the last poll
-	writeError     string
+	mu         sync.Mutex
+	polled     time.Time // end of the last poll
+	unwritten  time.Time // of state
+	writeError string
 }
 
 func (r *reporter) loop(ctx context.Context) error {
@@ -206,7 +187,7 @@ func (r *reporter) loop(ctx context.Context) error {
 func (r *reporter) last(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastWords)
 	defer cancel()
-	r.nextTry = time.Time{}
+	r.state.Hurry()
 	if err := r.step(ctx); err != nil {
 		// A Pod that is deleted by force is gone before its containers: there is no annotation
 		// left.
@@ -222,22 +203,22 @@ func (r *reporter) step(ctx context.Context) error {
 	row := r.poll(ctx)
 	r.complete(ctx, &row)
 	r.flush(ctx, row)
-	if !r.restored {
-		if !r.due() {
-			r.pending(nil)
+	if !r.state.Restored() {
+		if !r.state.Due(r.Clock.Now()) {
+			r.show(nil)
 			return nil
 		}
 		if err := r.restore(ctx); err != nil {
 			return r.apiFailed(ctx, "read", err)
 		}
-		if r.written != "" {
+		if r.state.Value() != "" {
 			// ScyllaDB's list may lack members of the last row.
 			row = r.poll(ctx)
 			r.complete(ctx, &row)
 		}
 	}
-	r.stamp(&row)
-	r.lastRow = row.KeepLast(r.lastRow)
+	r.state.Stamp(&row, r.Clock.Now())
+	r.state.Keep(&row)
 	value, err := api.EncodeNodeStatusReport(&row)
 	if err != nil {
 		return fmt.Errorf("report of pod %s/%s: %w", r.Namespace, r.Pod, err)
@@ -247,23 +228,33 @@ func (r *reporter) step(ctx context.Context) error {
 		r.metrics.heartbeats.Inc()
 		r.renew(ctx)
 	}
-	doubt := r.Clock.Now().Before(r.doubtful)
-	if value == r.written && !doubt {
-		r.settled()
-		if lost, err := r.lost(ctx, value); !lost {
-			return err
-		}
-	}
-	if !r.due() {
-		r.pending(nil)
+	return r.bring(ctx, value)
+}
+
+// bring brings the annotation to the row, as package publish decides.
+func (r *reporter) bring(ctx context.Context, value string) error {
+	tries := r.state.Tries()
+	switch r.state.Next(value, r.Clock.Now()) {
+	case publish.Rest:
+		r.settled(tries)
 		return nil
-	}
-	if doubt {
+	case publish.Check:
+		r.settled(tries)
+		switch _, err := r.readBack(ctx); {
+		case errors.Is(err, errReplaced) || apierrors.IsNotFound(err):
+			return r.apiFailed(ctx, "read", err)
+		case err != nil:
+			r.state.Unchecked(r.Clock.Now())
+			return nil //nolint:nilerr // the row is written, and the check is repeated
+		case r.state.Has(value):
+			return nil
+		}
+	case publish.ReadBack:
 		if _, err := r.readBack(ctx); err != nil {
 			return r.apiFailed(ctx, "read", err)
 		}
-		if value == r.written {
-			r.settled()
+		if r.state.Has(value) {
+			r.settled(tries)
 			return nil
 		}
 	}
@@ -272,8 +263,8 @@ func (r *reporter) step(ctx context.Context) error {
 		return r.apiFailed(ctx, "write", err)
 	}
 	r.metrics.writes.WithLabelValues("ok").Inc()
-	r.written = value
-	r.settled()
+	r.state.Wrote(value)
+	r.settled(tries)
 	return nil
 }
 
@@ -302,27 +293,6 @@ func (r *reporter) poll(ctx context.Context) api.NodeStatusReport {
 	return row
 }
 
-// stamp sets since when each node is not UP, also across polls without an answer.
-func (r *reporter) stamp(row *api.NodeStatusReport) {
-	if row.Error != nil {
-		return
-	}
-	now := metav1.NewTime(r.Clock.Now().UTC().Truncate(time.Second))
-	next := make(map[hostid.ID]sighting, len(r.since))
-	for i, o := range row.ObservedNodes {
-		if o.Status == api.NodeStatusUp {
-			continue
-		}
-		s, ok := r.since[o.HostID]
-		if !ok || s.status != o.Status {
-			s = sighting{o.Status, now}
-		}
-		next[o.HostID] = s
-		row.ObservedNodes[i].Since = &s.since
-	}
-	r.since = next
-}
-
 // restore reads the annotation, once: a restarted reporter keeps its times and does not rewrite it.
 func (r *reporter) restore(ctx context.Context) error {
 	pod, err := r.readBack(ctx)
@@ -332,19 +302,13 @@ func (r *reporter) restore(ctx context.Context) error {
 	if r.PodUID == "" {
 		r.PodUID = pod.UID
 	}
-	r.restored = true
+	old := r.state.Restore()
 	if name := api.ClusterOf(pod.Labels); name != "" {
 		r.relay.of(types.NamespacedName{Namespace: r.Namespace, Name: name})
 		r.metrics.info.WithLabelValues(r.Namespace, name, pod.Labels[api.LabelDatacenter]).Set(1)
 	}
-	if old, err := api.DecodeNodeStatusReport(r.written); r.written != "" && err == nil {
+	if old != nil {
 		r.reader.Remember(*old)
-		r.lastRow = old.KeepLast(old.LastRow)
-		for _, o := range old.ObservedNodes {
-			if o.Since != nil && o.Status != api.NodeStatusUp {
-				r.since[o.HostID] = sighting{o.Status, metav1.NewTime(o.Since.UTC())}
-			}
-		}
 	}
 	return nil
 }
@@ -373,43 +337,36 @@ func (r *reporter) apiFailed(ctx context.Context, verb string, err error) error 
 	case over(ctx):
 		return nil
 	}
-	r.failedTries++
-	r.nextTry = r.Clock.Now().Add(backoff(r.failedTries, maxBackoff))
+	r.state.Failed(r.Clock.Now())
 	text := exit.Describe(err)
-	if r.failedTries == 1 || r.failedTries%20 == 0 {
-		r.Log.Warn("cannot "+verb+" this Pod, retrying", "error", text.Error(), "attempts", r.failedTries)
+	if tries := r.state.Tries(); tries == 1 || tries%20 == 0 {
+		r.Log.Warn("cannot "+verb+" this Pod, retrying", "error", text.Error(), "attempts", tries)
 	}
-	r.pending(text)
+	r.show(text)
 	return nil
 }
 
 func over(ctx context.Context) bool { return ctx.Err() != nil }
 
-func backoff(tries int, limit time.Duration) time.Duration {
-	return min(limit, time.Second<<min(tries-1, 6))
-}
-
-func (r *reporter) due() bool { return !r.Clock.Now().Before(r.nextTry) }
-
-func (r *reporter) pending(err error) {
+// show copies for readers of /readyz since when the row is unwritten, and the last error.
+func (r *reporter) show(err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.unwrittenSince.IsZero() {
-		r.unwrittenSince = r.Clock.Now()
-	}
-	if err != nil {
+	r.unwritten = r.state.Unwritten()
+	switch {
+	case r.unwritten.IsZero():
+		r.writeError = ""
+	case err != nil:
 		r.writeError = err.Error()
 	}
 }
 
-func (r *reporter) settled() {
-	if r.failedTries > 0 {
-		r.Log.Info("this Pod is written again", "attempts", r.failedTries)
+// settled shows the record, and logs that the Pod is written again after failed tries.
+func (r *reporter) settled(tries int) {
+	if tries > 0 && r.state.Tries() == 0 {
+		r.Log.Info("this Pod is written again", "attempts", tries)
 	}
-	r.failedTries, r.nextTry = 0, time.Time{}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.unwrittenSince, r.writeError = time.Time{}, ""
+	r.show(nil)
 }
 
 // flush flushes once per ScyllaDB process. The generation is the second of the process's start;
@@ -437,7 +394,7 @@ func (r *reporter) flush(ctx context.Context, row api.NodeStatusReport) {
 			return
 		}
 		r.flushTries++
-		r.nextFlush = r.Clock.Now().Add(backoff(r.flushTries, time.Minute))
+		r.nextFlush = r.Clock.Now().Add(publish.Backoff(r.flushTries, time.Minute))
 		r.metrics.flushes.WithLabelValues("error").Inc()
 		if r.flushTries == 1 {
 			r.Log.Warn("cannot flush system.local, retrying", "error", err.Error())
@@ -455,21 +412,20 @@ func (r *reporter) flush(ctx context.Context, row api.NodeStatusReport) {
 		row.HostID)
 }
 
-// ready returns nil while ScyllaDB is polled and no change is unwritten beyond maxUnwritten.
+// ready returns nil while publish.Ready is true, else the reason.
 func (r *reporter) ready() error {
 	now := r.Clock.Now()
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	limit := 3 * r.Interval
 	switch {
+	case publish.Ready(r.polled, r.unwritten, now, r.Interval):
+		return nil
 	case r.polled.IsZero():
 		return errors.New("ScyllaDB is not polled yet")
-	case now.Sub(r.polled) > limit:
+	case !publish.Ready(r.polled, time.Time{}, now, r.Interval):
 		return fmt.Errorf("ScyllaDB was last polled %v ago, the limit is %v", now.Sub(r.polled).Round(time.Second),
-			limit)
-	case !r.unwrittenSince.IsZero() && now.Sub(r.unwrittenSince) > max(limit, maxUnwritten):
-		return fmt.Errorf("a change has not been written to the Pod for %v: %s",
-			now.Sub(r.unwrittenSince).Round(time.Second), r.writeError)
+			3*r.Interval)
 	}
-	return nil
+	return fmt.Errorf("a change has not been written to the Pod for %v: %s",
+		now.Sub(r.unwritten).Round(time.Second), r.writeError)
 }

@@ -32,8 +32,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
+	"github.com/kubectl-scylla/kubectl-scylla/internal/agent/reporter/publish"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/api/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/base/exit"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/peer/heartbeat"
@@ -389,7 +389,7 @@ func TestBacksOffWhileTheAPIServerRefuses(t *testing.T) {
 					t.Errorf("%d log lines", n)
 				}
 				w.setFailure(nil)
-				time.Sleep(maxBackoff + time.Second)
+				time.Sleep(publish.MaxBackoff + time.Second)
 				if w.row().Error != nil || len(w.row().ObservedNodes) != 2 {
 					t.Errorf("not written after the API server is back: %s", w.annotation())
 				}
@@ -583,7 +583,7 @@ func TestFlushesOncePerProcessOfScyllaDB(t *testing.T) {
 func TestReadiness(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, "")
-		r := &reporter{Options: w.o, reader: scylla.NewReader(w.o.ScyllaDB), since: map[hostid.ID]sighting{}, metrics: newMetrics()}
+		r := &reporter{Options: w.o, reader: scylla.NewReader(w.o.ScyllaDB), metrics: newMetrics()}
 		r.Clock = clock.RealClock{}
 		if err := r.ready(); err == nil {
 			t.Error("ready before the first poll")
@@ -620,7 +620,7 @@ func TestReadiness(t *testing.T) {
 			t.Errorf("a change that cannot be written for a minute: %v", err)
 		}
 		w.setFailure(nil)
-		time.Sleep(maxBackoff)
+		time.Sleep(publish.MaxBackoff)
 		step()
 		if err := r.ready(); err != nil {
 			t.Errorf("written again: %v", err)
