@@ -27,10 +27,13 @@ var schedules = map[string]struct {
 	"the Lease does not name the cluster for a minute":                             {4, Permits, []Placed{{Writes, 1, LeaseKeepsNone, 0, 59 * time.Second}}},
 	"the view gives no permits at its second reading":                              {11, Permits, []Placed{{before(readReport), 2, ViewByNoPolicy, 0, 0}}},
 	"the view holds between its two readings":                                      {10, Permits, []Placed{{after(readCluster), 5, ViewHolds, 0, 0}}},
-	"one node of the view is UNKNOWN":                                              {6, Permits, []Placed{{Writes, 10, ViewUnknown, 0, 0}}},
+	"one node of the view is UNKNOWN":                                              {11, Permits, []Placed{{before(readCluster), 3, ViewUnknown, 0, 0}}},
 	"the permit is for another Pod, and another one has to follow":                 {1, Permits, []Placed{{before(readClaim), 1, PermitOfPod, 0, 0}}},
 	"the permit is for another claim, and another one has to follow":               {1, Permits, []Placed{{after(readLease), 4, PermitOfClaim, 0, 0}}},
-	"the permit is of another kind before a controller writes":                     {6, Permits, []Placed{{Writes, 10, PermitOfKind, 0, 0}}},
+	"the permit is of another kind before the last judgement":                      {12, Permits, []Placed{{before(readCluster), 5, PermitOfKind, 0, 0}}},
+	"a node is cut off before its barrier opens":                                   {7, Permits, []Placed{{Writes, 7, NodeIsCutOff, 0, 0}}},
+	"a node is cut off after the barrier has opened":                               {7, Permits, []Placed{{Writes, 8, NodeIsCutOff, 0, 0}}},
+	"the controller is frozen after its Lease was read":                            {9, Permits, []Placed{{after(readLease), 8, LeaderFreezes, 0, 35 * time.Second}}},
 }
 
 func TestSchedules(t *testing.T) {
