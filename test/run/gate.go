@@ -38,7 +38,7 @@ const (
 
 	gateSeeds = 300
 	// seedsProved is the last of the seeds that pass by both policies.
-	seedsProved = 10000
+	seedsProved = 1000
 
 	podsPerCore = 4  // as in test/e2e
 	orders      = 50 // of the tests, of which the longest is taken
