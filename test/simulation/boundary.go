@@ -131,7 +131,7 @@ func (w *world) besiege() {
 	w.actors()
 	w.every(time.Second, w.assault)
 	w.after(patience/2, func() {
-		if w.over = true; w.newcomer() != nil { // a member that was lost after it had joined may need a person
+		if w.over = true; w.newcomer() != nil && !w.needsAPerson() {
 			w.giveUp()
 		}
 	})
@@ -150,9 +150,9 @@ func (w *world) assault() {
 		w.over = true
 	}
 	if n := w.newcomer(); a.armed && n != nil {
-		w.over = w.over || n.failed != ""
 		w.unrecorded(n)
 	}
+	w.over = w.over || a.armed && w.joinFailed()
 }
 
 // newcomer is the Pod of a node that has not joined, if there is one.

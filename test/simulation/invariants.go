@@ -108,6 +108,30 @@ func (w *world) giveUp() {
 	w.over = true
 }
 
+// needsAPerson is true where a node has joined whose volume is gone, or does not show that it has
+// joined: somebody has to replace it, or to force its start, and in this world there is nobody.
+func (w *world) needsAPerson() bool {
+	for _, g := range w.groups {
+		for _, id := range g.order {
+			shows := func(name string) bool { return w.claims[name].disk.id == id && w.claims[name].disk.complete }
+			if g.members[id] == normal && !slices.ContainsFunc(w.claimNames.of(w.claims), shows) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// joinFailed is true where a new node's volume can never be used again: somebody has to delete it.
+func (w *world) joinFailed() bool {
+	for _, p := range w.pods { // one is enough: the order does not matter
+		if !p.claim.disk.complete && p.failed != "" {
+			return true
+		}
+	}
+	return false
+}
+
 // why says what a member waits for.
 func (w *world) why(name string) string {
 	p, svc := w.pods[name], w.service[name]
