@@ -8,6 +8,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/kubectl-scylla/kubectl-scylla/internal/agent/reporter/publish"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 )
 
@@ -124,9 +125,6 @@ func (n *network) clear() {
 	n.unheardAll, n.mute = time.Time{}, time.Time{}
 }
 
-// checkEvery is how often a reporter reads its annotation back.
-const checkEvery = 95 * time.Second
-
 // message is one write of a reporter.
 type message struct {
 	text  string
@@ -144,15 +142,12 @@ func (w *world) isCut(p *pod) bool { return w.cut[p.name] || w.now.Before(w.net.
 // readBack is what a reporter does that does not know what its Pod says.
 func (r *reporter) readBack(w *world, p *pod) {
 	r.base = p.obj
-	r.row.Read(p.obj.Annotations[api.AnnotationNodeStatusReport], w.now.Add(checkEvery))
+	r.row.Read(p.obj.Annotations[api.AnnotationNodeStatusReport], w.now.Add(publish.CheckEvery))
 }
 
 // send takes a while. The message may be lost, arrive after the reporter has given it up, or twice.
 func (w *world) send(p *pod, m *message, takes time.Duration) {
 	n, r := &w.net, &p.reporter
-	if r.base == nil {
-		r.base = p.obj
-	}
 	m.base, r.sending = r.base, true
 	w.after(takes, func() {
 		r.sending = false

@@ -25,7 +25,6 @@ const (
 // reporter is the sidecar of a Pod.
 type reporter struct {
 	round   int // of this start; older loops end
-	began   time.Time
 	polled  time.Time
 	hung    time.Time // until then it hangs
 	crashed time.Time // until then its container does not run
@@ -47,7 +46,7 @@ func (r *reporter) begin(w *world, p *pod) {
 	r.beat.start()
 	r.views = view.Receiver{}
 	r.row, r.mum = publish.State{}, w.Mum
-	r.began, r.polled = w.now, time.Time{}
+	r.polled = time.Time{}
 	w.poll(p, r.round, w.between(time.Second, 3*time.Second))
 }
 

@@ -33,7 +33,7 @@ func (r *reporter) readBack(ctx context.Context) (*metav1.PartialObjectMetadata,
 		return nil, r.replaced()
 	}
 	r.version = pod.ResourceVersion
-	next := r.Clock.Now().Add(wait.Jitter(checkEvery, checkJitter))
+	next := r.Clock.Now().Add(wait.Jitter(publish.CheckEvery, checkJitter))
 	r.state.Read(pod.Annotations[api.AnnotationNodeStatusReport], next)
 	return pod, nil
 }

@@ -133,7 +133,7 @@ func TestALateWriteIsFound(t *testing.T) {
 		time.Sleep(2 * publish.Late)
 		_, reads := w.count()
 		time.Sleep(10 * time.Minute)
-		if _, again := w.count(); again-reads > int(10*time.Minute/checkEvery) {
+		if _, again := w.count(); again-reads > int(10*time.Minute/publish.CheckEvery) {
 			t.Errorf("the Pod is read %d times although nothing is in doubt", again-reads)
 		}
 	})

@@ -35,9 +35,8 @@ const (
 	minInterval     = healthpolicy.LeastInterval
 	maxInterval     = healthpolicy.MostInterval
 
-	// checkEvery is the interval of reading the annotation back, plus up to a fifth. At 1,000 nodes
-	// these are about 9 requests/s in all.
-	checkEvery, checkJitter = 95 * time.Second, 0.2
+	// checkJitter is the largest part of its interval by which a check comes later.
+	checkJitter = 0.2
 	// lastWords bounds the last poll and write after a stop signal.
 	lastWords = 5 * time.Second
 
@@ -361,7 +360,7 @@ func (r *reporter) show(err error) {
 	}
 }
 
-// settled shows the record, and logs that the Pod is written again after failed tries.
+// settled shows the state, and logs that the Pod is written again after failed tries.
 func (r *reporter) settled(tries int) {
 	if tries > 0 && r.state.Tries() == 0 {
 		r.Log.Info("this Pod is written again", "attempts", tries)

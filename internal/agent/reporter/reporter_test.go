@@ -271,7 +271,7 @@ func TestWritesOnlyWhenTheContentChanges(t *testing.T) {
 		w := newWorld(t, "")
 		stop := w.start()
 		time.Sleep(time.Hour)
-		if patches, reads := w.count(); patches != 1 || reads > 1+60*60/int(checkEvery.Seconds()) {
+		if patches, reads := w.count(); patches != 1 || reads > 1+60*60/int(publish.CheckEvery.Seconds()) {
 			t.Errorf("%d patches and %d reads in an hour without a change", patches, reads)
 		}
 		up := w.row()

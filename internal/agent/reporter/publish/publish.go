@@ -20,6 +20,9 @@ const (
 	MaxBackoff = 15 * time.Second
 	// MaxUnwritten is how long a change may stay unwritten before the reporter is not Ready.
 	MaxUnwritten = time.Minute
+	// CheckEvery is the least interval of reading the annotation back. At 1,000 nodes these are
+	// about 9 requests/s in all.
+	CheckEvery = 95 * time.Second
 	// RequestTimeout bounds one API request.
 	RequestTimeout = 10 * time.Second
 	// Late bounds the arrival of a failed write: an API server aborts a request after a minute.
@@ -57,64 +60,64 @@ type State struct {
 }
 
 // Value returns the annotation's last known value.
-func (r *State) Value() string { return r.value }
+func (s *State) Value() string { return s.value }
 
 // Tries returns how many requests have failed in a row.
-func (r *State) Tries() int { return r.tries }
+func (s *State) Tries() int { return s.tries }
 
 // Unwritten returns since when the annotation lacks the row of the last poll; zero if it has it.
-func (r *State) Unwritten() time.Time { return r.unwritten }
+func (s *State) Unwritten() time.Time { return s.unwritten }
 
 // Restored reports whether the annotation was read once.
-func (r *State) Restored() bool { return r.restored }
+func (s *State) Restored() bool { return s.restored }
 
 // Restore takes over the annotation, once: a restarted reporter keeps its times and does not write
 // the row again. It returns the row in the annotation, nil without a valid one.
-func (r *State) Restore() *api.NodeStatusReport {
-	r.restored = true
-	if r.value == "" {
+func (s *State) Restore() *api.NodeStatusReport {
+	s.restored = true
+	if s.value == "" {
 		return nil
 	}
-	old, err := api.DecodeNodeStatusReport(r.value)
+	old, err := api.DecodeNodeStatusReport(s.value)
 	if err != nil {
 		return nil
 	}
-	r.last, r.since = old.KeepLast(old.LastRow), map[hostid.ID]sighting{}
+	s.last, s.since = old.KeepLast(old.LastRow), map[hostid.ID]sighting{}
 	for _, o := range old.ObservedNodes {
 		if o.Since != nil && o.Status != api.NodeStatusUp {
-			r.since[o.HostID] = sighting{o.Status, metav1.NewTime(o.Since.UTC())}
+			s.since[o.HostID] = sighting{o.Status, metav1.NewTime(o.Since.UTC())}
 		}
 	}
 	return old
 }
 
 // Stamp sets since when each node is not UP, also across polls without an answer.
-func (r *State) Stamp(row *api.NodeStatusReport, now time.Time) {
+func (s *State) Stamp(row *api.NodeStatusReport, now time.Time) {
 	if row.Error != nil {
 		return
 	}
-	next := make(map[hostid.ID]sighting, len(r.since))
+	next := make(map[hostid.ID]sighting, len(s.since))
 	for i, o := range row.ObservedNodes {
 		if o.Status == api.NodeStatusUp {
 			continue
 		}
-		s, ok := r.since[o.HostID]
-		if !ok || s.status != o.Status {
-			s = sighting{o.Status, metav1.NewTime(now.UTC().Truncate(time.Second))}
+		seen, ok := s.since[o.HostID]
+		if !ok || seen.status != o.Status {
+			seen = sighting{o.Status, metav1.NewTime(now.UTC().Truncate(time.Second))}
 		}
-		next[o.HostID] = s
-		row.ObservedNodes[i].Since = &s.since
+		next[o.HostID] = seen
+		row.ObservedNodes[i].Since = &seen.since
 	}
-	r.since = next
+	s.since = next
 }
 
 // Keep keeps the last complete row with a row that is an error.
-func (r *State) Keep(row *api.NodeStatusReport) { r.last = row.KeepLast(r.last) }
+func (s *State) Keep(row *api.NodeStatusReport) { s.last = row.KeepLast(s.last) }
 
 // Due reports whether the API server may be asked now. If not, the row stays unwritten.
-func (r *State) Due(now time.Time) bool {
-	if now.Before(r.nextTry) {
-		r.pending(now)
+func (s *State) Due(now time.Time) bool {
+	if now.Before(s.nextTry) {
+		s.pending(now)
 		return false
 	}
 	return true
@@ -122,16 +125,16 @@ func (r *State) Due(now time.Time) bool {
 
 // Next returns what to do about the row that was just polled. After Check and ReadBack, write it if
 // Has is false.
-func (r *State) Next(row string, now time.Time) Action {
-	doubt := now.Before(r.doubtful)
+func (s *State) Next(row string, now time.Time) Action {
+	doubt := now.Before(s.doubtful)
 	switch {
-	case row == r.value && !doubt && now.Before(r.nextCheck):
-		r.settled()
+	case row == s.value && !doubt && now.Before(s.nextCheck):
+		s.settled()
 		return Rest
-	case row == r.value && !doubt:
-		r.settled()
+	case row == s.value && !doubt:
+		s.settled()
 		return Check
-	case !r.Due(now):
+	case !s.Due(now):
 		return Rest
 	case doubt:
 		return ReadBack
@@ -140,47 +143,47 @@ func (r *State) Next(row string, now time.Time) Action {
 }
 
 // Has reports whether the annotation that was read back has the row.
-func (r *State) Has(row string) bool {
-	if row == r.value {
-		r.settled()
+func (s *State) Has(row string) bool {
+	if row == s.value {
+		s.settled()
 	}
-	return row == r.value
+	return row == s.value
 }
 
 // Read records the value of the annotation, and when to check it again if it does not change.
-func (r *State) Read(value string, nextCheck time.Time) { r.value, r.nextCheck = value, nextCheck }
+func (s *State) Read(value string, nextCheck time.Time) { s.value, s.nextCheck = value, nextCheck }
 
 // Unchecked records a failed check. It is repeated soon, and is no unwritten change: a reporter
 // stays Ready without the API server.
-func (r *State) Unchecked(now time.Time) { r.nextCheck = now.Add(MaxBackoff) }
+func (s *State) Unchecked(now time.Time) { s.nextCheck = now.Add(MaxBackoff) }
 
 // Doubt records a write without a known result: it may still arrive, so the annotation is read back
 // for a while.
-func (r *State) Doubt(now time.Time) { r.doubtful = now.Add(Late) }
+func (s *State) Doubt(now time.Time) { s.doubtful = now.Add(Late) }
 
 // Wrote records that the annotation has the row.
-func (r *State) Wrote(row string) {
-	r.value = row
-	r.settled()
+func (s *State) Wrote(row string) {
+	s.value = row
+	s.settled()
 }
 
 // Failed records a failed request: the next one waits.
-func (r *State) Failed(now time.Time) {
-	r.tries++
-	r.nextTry = now.Add(Backoff(r.tries, MaxBackoff))
-	r.pending(now)
+func (s *State) Failed(now time.Time) {
+	s.tries++
+	s.nextTry = now.Add(Backoff(s.tries, MaxBackoff))
+	s.pending(now)
 }
 
 // Hurry lets the next request be made at once.
-func (r *State) Hurry() { r.nextTry = time.Time{} }
+func (s *State) Hurry() { s.nextTry = time.Time{} }
 
-func (r *State) pending(now time.Time) {
-	if r.unwritten.IsZero() {
-		r.unwritten = now
+func (s *State) pending(now time.Time) {
+	if s.unwritten.IsZero() {
+		s.unwritten = now
 	}
 }
 
-func (r *State) settled() { r.tries, r.nextTry, r.unwritten = 0, time.Time{}, time.Time{} }
+func (s *State) settled() { s.tries, s.nextTry, s.unwritten = 0, time.Time{}, time.Time{} }
 
 // Backoff is the pause after that many failed tries, at most limit.
 func Backoff(tries int, limit time.Duration) time.Duration {
