@@ -86,21 +86,13 @@ func hours(acts []Act) string {
 	story := &Story{Acts: acts, Lasts: 3 * time.Hour, HostID: func(n int) string {
 		return fmt.Sprintf("%08x-0000-4000-8000-%012x", 0x1a000000+n*0x1111, n)
 	}}
-	w := newWorld(Options{Seed: quietSeed, Rule: Permits, Story: story})
-	w.healed = true
-	w.networkFaults()
-	for i := range 3 {
-		rack := fmt.Sprintf("rack%d", i+1)
-		for j := range 2 {
-			w.machine = append(w.machine, &machine{name: fmt.Sprintf("worker-%d", 2*i+j+1), place: placeOf(rack)})
+	w := staged(story, func(w *world) {
+		for i := range 3 {
+			rack := fmt.Sprintf("rack%d", i+1)
+			w.twoMachines(placeOf(rack))
+			w.applySet(rack, 1, false)
 		}
-		w.applySet(rack, 1, false)
-	}
-	w.makeLease()
-	w.actors()
-	for _, a := range acts {
-		w.after(a.At, func() { a.Do(Play{w}) })
-	}
+	})
 	var b strings.Builder
 	before := ""
 	for _, at := range []time.Duration{9, 15, 25, 60, 120, 179} {
@@ -115,7 +107,6 @@ func hours(acts []Act) string {
 			b.WriteString(text)
 		})
 	}
-	w.after(story.Lasts, func() { w.over = true })
 	w.run()
 	return b.String()
 }

@@ -248,6 +248,12 @@ func (w *world) force(name string, had []api.ForceOverride) {
 	if p := w.pods[name]; p != nil && p.barrier != nil {
 		read = p.barrier.verdict.Blockers
 	}
+	w.recordForce(name, had, read)
+	w.after(time.Minute, func() { w.takeForceBack(name) })
+}
+
+// recordForce is what the verb writes.
+func (w *world) recordForce(name string, had []api.ForceOverride, read []matrix.Blocker) {
 	record, err := api.EncodeForceOverrides(bootstrap.Overrides(had, read))
 	if err != nil {
 		w.violate("the record of a force: %v", err)
@@ -256,11 +262,13 @@ func (w *world) force(name string, had []api.ForceOverride) {
 	w.annotate(name, func(_, annotations map[string]string) {
 		annotations[api.AnnotationForceProceed], annotations[api.AnnotationForceOverrides] = api.ForceProceedValue, record
 	})
-	w.after(time.Minute, func() {
-		w.annotate(name, func(_, annotations map[string]string) {
-			delete(annotations, api.AnnotationForceProceed)
-			delete(annotations, api.AnnotationForceOverrides)
-		})
+}
+
+// takeForceBack is force-proceed --undo.
+func (w *world) takeForceBack(name string) {
+	w.annotate(name, func(_, annotations map[string]string) {
+		delete(annotations, api.AnnotationForceProceed)
+		delete(annotations, api.AnnotationForceOverrides)
 	})
 }
 

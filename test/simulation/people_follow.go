@@ -240,14 +240,9 @@ func (w *world) followed(c words.Command) func() bool {
 	text, last := strings.Join(args, " "), args[len(args)-1]
 	always := func(do func()) func() bool { return func() bool { do(); return true } }
 	switch {
-	case strings.HasPrefix(text, "kubectl delete pod") && slices.Contains(c, "--force"):
-		if p := w.pods[last]; p != nil {
-			return always(func() { w.deletePod(p, true) })
-		}
-		return nil
 	case strings.HasPrefix(text, "kubectl delete pod"):
 		if p := w.pods[last]; p != nil {
-			return always(func() { w.deletePod(p, false) })
+			return always(func() { w.deletePod(p, slices.Contains(c, "--force")) })
 		}
 		return nil
 	case strings.HasPrefix(text, "kubectl delete node"):
@@ -309,10 +304,7 @@ func (w *world) deleteNode(name string) func() bool {
 // forceAsShown records what the verb shows: what blocks the member now.
 func (w *world) forceAsShown(name string, undo bool) {
 	if undo {
-		w.annotate(name, func(_, annotations map[string]string) {
-			delete(annotations, api.AnnotationForceProceed)
-			delete(annotations, api.AnnotationForceOverrides)
-		})
+		w.takeForceBack(name)
 		return
 	}
 	v := diagnosis.Judge(w.readByPerson(), w.clock(person), name).Starts[name].Verdict
@@ -320,13 +312,7 @@ func (w *world) forceAsShown(name string, undo bool) {
 	if v.Decision == bootstrap.DecisionRefuse {
 		v.Blockers = nil
 	}
-	record, err := api.EncodeForceOverrides(bootstrap.Overrides(had, v.Blockers))
-	if err != nil {
-		w.violate("the record of a force: %v", err)
-	}
-	w.annotate(name, func(_, annotations map[string]string) {
-		annotations[api.AnnotationForceProceed], annotations[api.AnnotationForceOverrides] = api.ForceProceedValue, record
-	})
+	w.recordForce(name, had, v.Blockers)
 }
 
 // nodetool is removenode and excludenode, on a member that runs.

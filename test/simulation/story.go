@@ -16,6 +16,7 @@ import (
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/kubectl-scylla/kubectl-scylla/controller/scope"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/replace"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
@@ -54,23 +55,36 @@ type Told struct {
 
 // Tell plays a story.
 func Tell(s *Story) Told {
+	w := staged(s, func(w *world) {
+		for i, set := range s.Sets {
+			w.apply(set)
+			w.twoMachines(w.sets[i].place)
+		}
+	})
+	w.run()
+	return Told{At: w.now, Objects: w.saved(), Logs: w.logs()}
+}
+
+// staged is the world of a story before its first second.
+func staged(s *Story, apply func(*world)) *world {
 	w := newWorld(Options{Seed: quietSeed, Rule: Permits, Story: s})
 	w.healed = true // no message is lost
 	w.networkFaults()
-	for i, set := range s.Sets {
-		w.apply(set)
-		for j := range 2 {
-			w.machine = append(w.machine, &machine{name: fmt.Sprintf("worker-%d", 2*i+j+1), place: w.sets[i].place})
-		}
-	}
+	apply(w)
 	w.makeLease()
 	w.actors()
 	for _, a := range s.Acts {
 		w.after(a.At, func() { a.Do(Play{w}) })
 	}
 	w.after(s.Lasts, func() { w.over = true })
-	w.run()
-	return Told{At: w.now, Objects: w.saved(), Logs: w.logs()}
+	return w
+}
+
+// twoMachines are the Kubernetes nodes of a rack.
+func (w *world) twoMachines(place scope.Place) {
+	for range 2 {
+		w.machine = append(w.machine, &machine{name: fmt.Sprintf("worker-%d", len(w.machine)+1), place: place})
+	}
 }
 
 // BreakDisk ends ScyllaDB of a member for good: each start of its supervisor fails.
