@@ -153,7 +153,7 @@ func (w *world) judge(p *pod) bool {
 		return b.verdict.Satisfied
 	}
 	if b.gate == nil {
-		b.reads = &watched{reads: &reads{w, p}}
+		b.reads = &watched{reads: &reads{w: w, p: p}}
 		var of gate.Reads = b.reads
 		if len(w.Off) > 0 {
 			of = &blind{watched: b.reads}
@@ -161,6 +161,7 @@ func (w *world) judge(p *pod) bool {
 		self := w.self(p)
 		b.gate, b.reads.just = gate.New(self, of), self.Just
 	}
+	b.reads.until = w.now.Add(judgeTimeout)
 	if v, ok, _ := b.gate.Restart(); ok {
 		b.verdict = v
 		return v.Satisfied

@@ -50,6 +50,8 @@ func Cases() []Case {
 	quiet := func(r Rule) Options { return Options{Seed: 1, Rule: r, Schedule: []Placed{}} }
 	old := when(Permits, after(readConfirm), 1, AnswersAreOld, time.Minute)
 	old.Schedule = append(old.Schedule, Placed{after(readConfirm), 1, PermitGoes, 0, 0}, Placed{after(readConfirm), 1, TimePasses, 0, 6 * time.Second})
+	late := old
+	late.Seed = 5
 	const short, long = 20 * time.Second, time.Minute
 	out := []Case{
 		{[]Off{OffFiles}, KnownLoss, seed(Permits, 2)},
@@ -69,7 +71,7 @@ func Cases() []Case {
 		{[]Off{OffAge}, WrongStart, when(Permits, before(readCluster), 1, LeaderFreezes, long)},
 		{[]Off{OffClaim}, WrongStart, when(Permits, before(readReport), 1, ClaimIsNew, 0)},
 		{[]Off{OffRelays, OffSecond}, NoPermit, old},
-		{[]Off{OffServed, OffRelays}, NoPermit, old},
+		{[]Off{OffServed, OffRelays}, NoPermit, late},
 		{[]Off{OffOne}, TwoAtOnce, seed(Permits, 1)},
 	}
 	for _, r := range []Rule{Permits, Reports} {

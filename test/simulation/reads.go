@@ -24,7 +24,15 @@ import (
 type reads struct {
 	w *world
 	p *pod
+	// until then requests of the present judgement are answered.
+	until time.Time
 }
+
+// judgeTimeout bounds the requests of one judgement, as internal/agent/barrier does.
+const judgeTimeout = 30 * time.Second
+
+// isCut is true where the Pod does not reach the API server, or its judgement has no time left.
+func (r *reads) isCut() bool { return r.w.isCut(r.p) || r.w.now.After(r.until) }
 
 // unreachable is the answer of an API server that a Pod does not reach.
 func unreachable() *matrix.Blocker {
@@ -33,7 +41,7 @@ func unreachable() *matrix.Blocker {
 
 // cut is why the Pod does not reach the API server; nil if it does.
 func (r *reads) cut() *matrix.Blocker {
-	if r.w.isCut(r.p) {
+	if r.isCut() {
 		return unreachable()
 	}
 	return nil
@@ -53,7 +61,7 @@ func (r *reads) Cluster() (*cluster.Cluster, *matrix.Blocker) {
 
 // Report has the view and the identity that an API server answers, and all else as it is.
 func (r *reads) Report() (*api.ScyllaDBStatusReport, *matrix.Blocker) {
-	if r.w.status == nil || r.w.isCut(r.p) {
+	if r.w.status == nil || r.isCut() {
 		return nil, unreachable()
 	}
 	out := *r.w.status
@@ -68,7 +76,7 @@ func (r *reads) Report() (*api.ScyllaDBStatusReport, *matrix.Blocker) {
 func (r *reads) LeaseName() string { return "kubectl-scylla/" + api.LeaseName }
 
 func (r *reads) Lease() (*coordinationv1.Lease, words.Message) {
-	if r.w.isCut(r.p) {
+	if r.isCut() {
 		return nil, words.New(words.LeaseUnread, "lease", r.LeaseName(), "error", errSilent.Error())
 	}
 	return r.w.lease, words.Message{}
@@ -85,7 +93,7 @@ func (r *reads) Claim(name string) (types.UID, bool, *matrix.Blocker) {
 func (r *reads) PodUID() (types.UID, *matrix.Blocker) { return r.p.obj.UID, nil }
 
 func (r *reads) Ran() hostid.ID {
-	if r.w.isCut(r.p) {
+	if r.isCut() {
 		return ""
 	}
 	row, err := api.DecodeNodeStatusReport(r.p.obj.Annotations[api.AnnotationNodeStatusReport])
@@ -121,7 +129,7 @@ func (r *reads) Confirm(reporters []*cluster.Member, digests map[string]string, 
 	for i, m := range reporters {
 		digest, q := digests[m.Ref.Member], r.w.pods[m.Ref.Member]
 		switch {
-		case q == nil || q.machine == nil || q.machine.off || q.reporter.state(r.w.now) != reporterWell,
+		case r.w.now.After(r.until), q == nil || q.machine == nil || q.machine.off || q.reporter.state(r.w.now) != reporterWell,
 			!r.w.Mum && q.reporter.beat.digest != digest, pinned && !r.confirms(q, m, digest):
 			out[i] = errSilent
 		}
@@ -138,7 +146,7 @@ func (r *reads) confirms(q *pod, m *cluster.Member, digest string) bool {
 		return r.w.Mum || q.reporter.beat.digest == digest
 	}
 	l := r.w.leases[q.name]
-	if l == nil || r.w.isCut(r.p) {
+	if l == nil || r.isCut() {
 		return false
 	}
 	_, err := heartbeat.Read(l, m.Pod.UID, digest)
@@ -158,7 +166,7 @@ func (r *reads) Heartbeats(of []*view.Sighting) []gate.Beat {
 }
 
 func (r *reads) Relays(members []string) (found []gate.Relay, unread []string) {
-	if r.w.isCut(r.p) {
+	if r.isCut() {
 		return nil, members
 	}
 	for _, name := range members {
