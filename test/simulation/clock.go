@@ -19,8 +19,8 @@ const person = "person"
 // clock is the time of an actor's clock: a machine's, a controller's, a person's. It runs as the world's does, and is off by what is drawn for it once. Moments
 // that are only ever compared with moments of the same process are the world's own. With the Scylla Operator's rule, and in every third seed, all clocks agree.
 func (w *world) clock(who string) time.Time {
-	if w.Rule == Operator || w.Seed%3 == 0 || w.World != "" {
-		return w.now
+	if w.Rule == Operator || w.Seed%3 == 0 || w.yearly() {
+		return w.now.Add(w.wider.jumped[who])
 	}
 	off, known := w.skew[who]
 	if !known {
@@ -29,7 +29,7 @@ func (w *world) clock(who string) time.Time {
 		off = time.Duration(rand.New(rand.NewPCG(w.Seed, h.Sum64())).Int64N(int64(2*mostSkew))) - mostSkew
 		w.skew[who] = off
 	}
-	return w.now.Add(off)
+	return w.now.Add(off + w.wider.jumped[who])
 }
 
 // clock of the machine that the Pod is on.

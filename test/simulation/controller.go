@@ -164,7 +164,7 @@ func (w *world) assemble() bool {
 		}
 		return true
 	}
-	reports, status := assembled(cluster.New(w.objects(everything), cluster.SourceAnnotation, w.clock(w.control.name())))
+	reports, status := w.assembled(cluster.New(w.objects(everything), cluster.SourceAnnotation, w.clock(w.control.name())))
 	if w.status != nil {
 		status.UID = w.status.UID
 	}
@@ -185,7 +185,7 @@ func identify(status, stored *api.ScyllaDBStatusReport) {
 }
 
 // assembled are the reports of what the controller reads.
-func assembled(c *cluster.Cluster) ([]api.ScyllaDBDatacenterNodesStatusReport, *api.ScyllaDBStatusReport) {
+func (w *world) assembled(c *cluster.Cluster) ([]api.ScyllaDBDatacenterNodesStatusReport, *api.ScyllaDBStatusReport) {
 	ours := map[string]string{api.LabelManagedBy: api.ManagedByUs, api.LabelCluster: clusterName}
 	var reports []api.ScyllaDBDatacenterNodesStatusReport
 	for _, d := range c.LocalReports() {
@@ -196,7 +196,9 @@ func assembled(c *cluster.Cluster) ([]api.ScyllaDBDatacenterNodesStatusReport, *
 			ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: clusterName + "-" + d.Datacenter, Labels: labels}, DatacenterName: d.Datacenter, Racks: d.Racks,
 		})
 	}
-	status := c.ClusterReport(nil, nil)
+	foreign, copies := w.foreign()
+	reports = append(reports, copies...)
+	status := c.ClusterReport(foreign, nil)
 	status.ObjectMeta = metav1.ObjectMeta{Namespace: namespace, Name: clusterName, Labels: ours}
 	return reports, status
 }

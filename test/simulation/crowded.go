@@ -14,7 +14,7 @@ const CrowdedFrom = 60_001
 
 // crowd ends ScyllaDB of a node for minutes, three times in a seed, and scales the cluster up meanwhile. It draws from a source of its own.
 func (w *world) crowd() {
-	if w.Seed < CrowdedFrom || w.Hole || w.Lag || w.Story != nil || w.World != "" {
+	if w.Seed < CrowdedFrom && !w.wide() || w.Hole || w.Lag || w.Story != nil || w.yearly() {
 		return
 	}
 	rng := rand.New(rand.NewPCG(w.Seed, 0xc0de))

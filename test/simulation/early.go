@@ -33,7 +33,7 @@ func (e *early) between(low, high time.Duration) time.Duration {
 func (e *early) chance(p float64) bool { return e.rng.Float64() < p }
 
 func (w *world) earlyFaults() {
-	if w.Seed >= earlyFrom && !w.Hole && !w.Lag && w.Story == nil && w.World == "" {
+	if w.Seed >= earlyFrom && !w.Hole && !w.Lag && w.Story == nil && !w.yearly() {
 		w.early = early{rng: rand.New(rand.NewPCG(w.Seed, 0xea71)), disks: map[*disk]*breakage{}}
 	}
 }

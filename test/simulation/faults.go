@@ -156,11 +156,13 @@ func (w *world) scaleUpSet(s *set) {
 	if s.away || s.replicas >= w.mostReplicas() {
 		return
 	}
-	s.replicas++
+	w.setReplicas(s, s.replicas+1)
+}
+
+func (w *world) setReplicas(s *set, n int32) {
+	s.replicas = n
 	o := s.obj.DeepCopy()
 	o.Generation++
-	o.Spec.Replicas = &s.replicas
-	n := s.replicas
 	o.Spec.Replicas = &n
 	s.obj = o
 	w.wrote()
@@ -400,15 +402,19 @@ func (w *world) deleteSets() {
 		if s.away || !all && s != one {
 			continue
 		}
-		w.tracef("FAULT StatefulSet %s is deleted", s.obj.Name)
-		s.away = true
-		w.wrote()
-		for _, name := range w.podNames.of(w.pods) {
-			if p := w.pods[name]; p.set == s {
-				w.deletePod(p, false)
-			}
-		}
+		w.deleteSet(s)
 		w.after(w.between(20*time.Second, 3*time.Minute), func() { w.applyAgain(s) })
+	}
+}
+
+func (w *world) deleteSet(s *set) {
+	w.tracef("FAULT StatefulSet %s is deleted", s.obj.Name)
+	s.away = true
+	w.wrote()
+	for _, name := range w.podNames.of(w.pods) {
+		if p := w.pods[name]; p.set == s {
+			w.deletePod(p, false)
+		}
 	}
 }
 
@@ -449,6 +455,7 @@ func (w *world) heal() {
 	w.control.way.clear()
 	w.control.loopStalls = time.Time{}
 	w.net.clear()
+	w.healWide()
 	for _, m := range w.machine {
 		w.on(m)
 	}

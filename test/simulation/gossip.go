@@ -22,9 +22,9 @@ func (l *link) up(now time.Time) bool {
 	return l.now
 }
 
-// reach is true when nothing but a ban keeps two processes apart.
+// reach is true when nothing but a ban keeps the first process from the second.
 func (w *world) reach(a, b *process) bool {
-	return !a.ended && !b.ended && w.part[a.pod.name] == w.part[b.pod.name]
+	return !a.ended && !b.ended && w.part[a.pod.name] == w.part[b.pod.name] && !w.wider.oneWay[[2]string{a.pod.name, b.pod.name}]
 }
 
 func (w *world) connected(a, b *process) bool {
@@ -84,7 +84,7 @@ func (w *world) reconnect() {
 			}
 			l.was, l.now, l.at = l.up(w.now), ok, w.now
 			if ok {
-				l.delay = w.between(time.Second, 3*time.Second)
+				l.delay = w.between(time.Second, 3*time.Second) + w.wider.slowly
 			} else {
 				l.delay = w.detection()
 			}

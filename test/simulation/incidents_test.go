@@ -90,7 +90,7 @@ func hours(acts []Act) string {
 		for i := range 3 {
 			rack := fmt.Sprintf("rack%d", i+1)
 			w.twoMachines(placeOf(rack))
-			w.applySet(rack, 1, false)
+			w.applySet(placeOf(rack), 1, false)
 		}
 	})
 	var b strings.Builder

@@ -26,7 +26,6 @@ const (
 	namespace   = "demo"
 	clusterName = "demo"
 	datacenter  = "dc1"
-	image       = "docker.io/scylladb/scylla:2026.2.0"
 )
 
 // set is a StatefulSet, the deployed revision included.
@@ -36,6 +35,7 @@ type set struct {
 	replicas int32
 	revision int
 	away     bool // deleted, to be applied again
+	image    int  // of versions
 }
 
 func (s *set) revisionName() string { return fmt.Sprintf("%s-rev%d", s.obj.Name, s.revision) }
@@ -53,8 +53,9 @@ type machine struct {
 	name  string
 	place scope.Place
 	off   bool
-	gone  bool      // for ever
-	since time.Time // since when it is off
+	gone  bool          // for ever
+	slow  time.Duration // how much longer its disks take to start ScyllaDB
+	since time.Time     // since when it is off
 }
 
 // stage is how far a Pod is.
@@ -74,6 +75,7 @@ type pod struct {
 	set      *set
 	ordinal  int32
 	revision string
+	version  int                   // of its image
 	obj      *corev1.Pod           // never changed in place: each write makes a new one
 	row      *api.NodeStatusReport // what its annotation says
 	claim    *claim
@@ -114,23 +116,22 @@ type podStatus struct {
 }
 
 func (w *world) makeCluster() {
-	racks, machines := 3, 2
-	if w.World != "" {
+	machines := 2
+	if w.yearly() {
 		machines = int(w.mostReplicas())
 	}
-	for i := range racks {
-		rack := fmt.Sprintf("rack%d", i+1)
+	for _, place := range w.racks() {
 		for j := range machines {
-			w.machine = append(w.machine, &machine{name: fmt.Sprintf("node-%s-%d", rack, j), place: placeOf(rack)})
+			w.machine = append(w.machine, &machine{name: fmt.Sprintf("node-%s-%d", place.Rack, j), place: place})
 		}
 		replicas := int32(1)
 		if w.chance(0.3) {
 			replicas = 2
 		}
-		if w.World != "" {
+		if w.yearly() {
 			replicas = w.year.size.perRack
 		}
-		w.applySet(rack, replicas, w.chance(0.3))
+		w.applySet(place, replicas, w.chance(0.3))
 	}
 	w.makeLease()
 }
@@ -142,7 +143,7 @@ func (w *world) makeLease() {
 	w.control.renew(w)
 }
 
-// placeOf a rack of the only datacenter that a seed has.
+// placeOf a rack of the first datacenter, the only one of most worlds.
 func placeOf(rack string) scope.Place {
 	return scope.Place{Namespace: namespace, Cluster: clusterName, Datacenter: datacenter, Rack: rack}
 }
@@ -153,16 +154,16 @@ func setLabels(at scope.Place) map[string]string {
 	}
 }
 
-func (w *world) applySet(rack string, replicas int32, ordered bool) {
+func (w *world) applySet(place scope.Place, replicas int32, ordered bool) {
 	policy := appsv1.ParallelPodManagement
 	if ordered {
 		policy = appsv1.OrderedReadyPodManagement
 	}
-	labels := setLabels(placeOf(rack))
+	labels := setLabels(place)
 	ofPods := maps.Clone(labels)
 	ofPods[api.LabelPodType] = api.PodTypeNode
 	w.apply(&appsv1.StatefulSet{
-		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: clusterName + "-" + datacenter + "-" + rack, Labels: labels},
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: clusterName + "-" + place.Datacenter + "-" + place.Rack, Labels: labels},
 		Spec: appsv1.StatefulSetSpec{
 			Replicas: ptr.To(replicas), PodManagementPolicy: policy, Template: corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: ofPods}, Spec: w.podSpec()},
 			VolumeClaimTemplates: []corev1.PersistentVolumeClaim{{ObjectMeta: metav1.ObjectMeta{Name: "data"}}},
@@ -190,7 +191,7 @@ func (w *world) podSpec() corev1.PodSpec {
 			{Name: api.ContainerBootstrappedQuery}, {Name: api.ContainerBarrier, Args: []string{"barrier", "--policy=" + string(api.PolicyReports)}},
 		},
 		Containers: []corev1.Container{{
-			Name: api.ContainerScyllaDB, Image: image, Command: []string{"/mnt/shared/scylla-agent", "launch", "--", "/docker-entrypoint.py"},
+			Name: api.ContainerScyllaDB, Image: image(0), Command: []string{"/mnt/shared/scylla-agent", "launch", "--", "/docker-entrypoint.py"},
 			VolumeMounts: []corev1.VolumeMount{{Name: "data", MountPath: "/var/lib/scylla"}},
 		}},
 		Volumes: []corev1.Volume{{Name: "data"}},
@@ -272,6 +273,10 @@ func (p *pod) isReady() bool { return p.status.ready && !p.status.lost && !p.del
 func (w *world) makePod(s *set, ordinal int32) *pod {
 	name := fmt.Sprintf("%s-%d", s.obj.Name, ordinal)
 	c := w.claims["data-"+name]
+	if w.now.Before(w.wider.quota) {
+		w.setsSeen = -1 // tries again
+		return nil
+	}
 	if c != nil && c.deleting {
 		return nil
 	}
@@ -283,7 +288,7 @@ func (w *world) makePod(s *set, ordinal int32) *pod {
 		w.claims[c.obj.Name] = c
 		w.claimNames.changed()
 	}
-	p := &pod{name: name, uid: w.uid(), set: s, ordinal: ordinal, revision: s.revisionName(), claim: c}
+	p := &pod{name: name, uid: w.uid(), set: s, ordinal: ordinal, revision: s.revisionName(), version: s.image, claim: c}
 	labels := maps.Clone(s.obj.Spec.Template.Labels)
 	labels[appsv1.StatefulSetPodNameLabel] = name
 	p.obj = &corev1.Pod{
@@ -341,6 +346,7 @@ func (w *world) removePod(p *pod) {
 		return
 	}
 	p.removed = true
+	w.wider.freed = append(w.wider.freed, p.obj.Status.PodIP)
 	w.collect(p)
 	delete(w.pods, p.name)
 	w.podNames.changed()
@@ -418,13 +424,12 @@ func (w *world) place(p *pod) {
 		return
 	}
 	p.claim.machine, p.machine = m, m
-	w.ips++
 	p.stage, p.next = querying, w.now.Add(w.between(time.Second, 5*time.Second))
 	p.reporter.begin(w, p)
 	o := p.obj.DeepCopy()
 	o.Spec.NodeName = m.name
 	o.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionTrue}}
-	o.Status.PodIP = fmt.Sprintf("10.0.%d.%d", w.ips/250, w.ips%250+1)
+	o.Status.PodIP = w.address()
 	p.obj = o
 	if p.claim.obj.Spec.VolumeName == "" {
 		c := p.claim.obj.DeepCopy()
@@ -432,6 +437,19 @@ func (w *world) place(p *pod) {
 		p.claim.obj = c
 	}
 	w.wrote()
+}
+
+// address of a new Pod: in the world "wide" mostly that of one that is gone.
+func (w *world) address() string {
+	if x := &w.wider; x.rng != nil && len(x.freed) > 0 && x.rng.IntN(4) > 0 {
+		at := x.rng.IntN(len(x.freed))
+		ip := x.freed[at]
+		if x.freed = slices.Delete(x.freed, at, at+1); ip != "" {
+			return ip
+		}
+	}
+	w.ips++
+	return fmt.Sprintf("10.0.%d.%d", w.ips/250, w.ips%250+1)
 }
 
 func (w *world) load(m *machine) int {

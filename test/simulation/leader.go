@@ -297,7 +297,7 @@ func (w *world) reading(l *leader) *reading {
 	}
 	c := cluster.New(l.cache, cluster.SourceAnnotation, w.clock(l.name))
 	m := &reading{at: w.now, stored: &api.ScyllaDBStatusReportStatus{}}
-	m.reports, m.status = assembled(c)
+	m.reports, m.status = w.assembled(c)
 	m.status.Status.HealthPolicy = w.Policy
 	identify(m.status, l.cache.StatusReport)
 	if is := l.cache.StatusReport; is != nil {

@@ -42,7 +42,7 @@ func (n *network) between(low, high time.Duration) time.Duration {
 func (w *world) networkFaults() {
 	n := &w.net
 	n.rng, n.unheard = rand.New(rand.NewPCG(w.Seed, 0x9e37)), map[string]time.Time{}
-	if !w.permits() || w.Hole || w.Lag || w.Story != nil || w.Schedule != nil || w.World != "" {
+	if !w.permits() || w.Hole || w.Lag || w.Story != nil || w.Schedule != nil || w.yearly() {
 		return
 	}
 	for range 1 + n.rng.IntN(6) {

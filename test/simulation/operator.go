@@ -77,8 +77,8 @@ func (w *world) operatorJudges(p *pod) bootstrap.Verdict {
 	case svc.Labels[api.LabelReplacingNodeHostID] != "":
 		return yes(bootstrap.DecisionReplacing)
 	}
-	if OperatorPrecondition(w.reports, Place{datacenter, p.set.place.Rack, p.ordinal}, false) {
-		if len(w.reports) == 0 || len(w.reports[0].Racks) == 0 {
+	if OperatorPrecondition(w.reports, Place{p.set.place.Datacenter, p.set.place.Rack, p.ordinal}, false) {
+		if !slices.ContainsFunc(w.reports, func(r api.ScyllaDBDatacenterNodesStatusReport) bool { return len(r.Racks) > 0 }) {
 			return yes(bootstrap.DecisionGenesis)
 		}
 		return yes(bootstrap.DecisionAllUp)
@@ -109,8 +109,13 @@ func operatorRecord(annotations map[string]string, row *api.NodeStatusReport, _ 
 
 // operatorReport: a row for each member whose Service records a join, from its Pod's annotation, which has no time.
 func (w *world) operatorReport() {
-	report := api.ScyllaDBDatacenterNodesStatusReport{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: clusterName}, DatacenterName: datacenter}
+	var all []api.ScyllaDBDatacenterNodesStatusReport
 	for _, s := range w.sets {
+		dc := s.place.Datacenter
+		if !slices.ContainsFunc(all, func(r api.ScyllaDBDatacenterNodesStatusReport) bool { return r.DatacenterName == dc }) {
+			all = append(all, api.ScyllaDBDatacenterNodesStatusReport{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: clusterName + "-" + dc}, DatacenterName: dc})
+		}
+		report := &all[len(all)-1]
 		rack := api.RackReport{Name: s.place.Rack}
 		for o := range s.replicas {
 			name := podName(s, o)
@@ -129,7 +134,7 @@ func (w *world) operatorReport() {
 			report.Racks = append(report.Racks, rack)
 		}
 	}
-	w.reports = []api.ScyllaDBDatacenterNodesStatusReport{report}
+	w.reports = all
 }
 
 // operatorSeeds: ready members, the oldest of each rack first; where none is ready the oldest member Service alone.

@@ -69,7 +69,7 @@ func (w *world) harmOfDeletion(c *claim) {
 
 // intact is true for a volume with which its node can start.
 func (w *world) intact(c *claim) bool {
-	return c.disk.complete && (c.machine == nil || !c.machine.gone)
+	return c.disk.complete && !c.disk.copied && (c.machine == nil || !c.machine.gone)
 }
 
 // harmOfBan: the node lives, or could start with its volume.

@@ -29,7 +29,7 @@ func TestHarm(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(Options{Rule: Permits})
-			w.applySet("rack1", 1, false)
+			w.applySet(placeOf("rack1"), 1, false)
 			p := w.makePod(w.sets[0], 0)
 			w.removePod(p)
 			g := newGroup(0)

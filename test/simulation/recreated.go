@@ -15,7 +15,7 @@ import (
 // A deleted cluster report is created anew under another UID, while barriers and reporters hold views of the one before. Views have one order for each report.
 
 // recreates is true in a world in which that happens.
-func (w *world) recreates() bool { return w.permits() && w.Seed%6 == 4 && w.World == "" }
+func (w *world) recreates() bool { return w.permits() && w.Seed%6 == 4 && !w.yearly() }
 
 // reportFaults deletes the cluster report once or twice in the half hour of a seed.
 func (w *world) reportFaults() {

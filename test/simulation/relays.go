@@ -60,7 +60,7 @@ func (w *world) handsOn(q *pod, to string) gate.Told {
 }
 
 // liar is true in a world in which reporters relay forged views that let every asking barrier start. In every second of them those of one rack alone do.
-func (w *world) liar() bool { return w.Seed%11 == 0 && w.World == "" }
+func (w *world) liar() bool { return w.Seed%11 == 0 && !w.yearly() }
 
 func (w *world) lies(member string) bool {
 	return w.liar() && (w.Seed/11%2 == 0 || strings.HasPrefix(member, clusterName+"-"+datacenter+"-rack1-"))

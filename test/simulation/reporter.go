@@ -167,7 +167,7 @@ func (w *world) row(p *pod) api.NodeStatusReport {
 		row.Process = p.ended
 		return row
 	}
-	row := api.NodeStatusReport{HostID: hostid.ID(s.id), OperationMode: s.mode, ScyllaVersion: "2026.2.0-0.20260801.5d1c7e09ab34"}
+	row := api.NodeStatusReport{HostID: hostid.ID(s.id), OperationMode: s.mode, ScyllaVersion: versions[s.version] + "-0.20260801.5d1c7e09ab34"}
 	if !s.gossips {
 		if !s.disk.complete {
 			row.OwnsTokens = new(false)
@@ -192,10 +192,10 @@ func (w *world) row(p *pod) api.NodeStatusReport {
 	if s.mode == "NORMAL" && !s.disk.flushed {
 		s.disk.flushed, s.disk.row = true, true
 	}
-	if g := s.group; w.Rule != Operator && g != nil && g.leader != nil && (s == g.leader || w.connected(s, g.leader)) {
+	if g := s.group; w.Rule != Operator && g != nil && g.leader != nil && (s == g.leader || w.connected(g.leader, s)) {
 		row.Coordinator = hostid.ID(g.leader.id)
 	}
-	if g := s.group; g != nil && g.leader != nil && (s == g.leader || w.connected(s, g.leader)) {
+	if g := s.group; g != nil && g.leader != nil && (s == g.leader || w.connected(g.leader, s)) {
 		row.Operations = g.operations()
 	}
 	return row

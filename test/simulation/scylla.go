@@ -26,7 +26,7 @@ const (
 )
 
 // printed are the states of members as rows have them.
-var printed = map[rules.State]api.NodeState{joining: "JOINING", rules.Replacing: "REPLACING", rules.BeingReplaced: "BEING_REPLACED", rules.Removing: "LEAVING"}
+var printed = map[rules.State]api.NodeState{joining: "JOINING", rules.Replacing: "REPLACING", rules.BeingReplaced: "BEING_REPLACED", rules.Removing: "LEAVING", rules.Decommissioning: "LEAVING"}
 
 // group is one cluster: a group 0 with its topology.
 type group struct {
@@ -41,6 +41,8 @@ type group struct {
 	noLead  time.Time // until then there is no leader
 	down    map[string]time.Time
 	seen    *topology
+	// features that every member has, by their version.
+	features int
 	// completed: one of its nodes has been COMPLETED.
 	completed bool
 	failed    []api.NodeOperation // of a story: those that the task manager still lists
@@ -128,6 +130,7 @@ type process struct {
 	serves  bool // CQL
 	ended   bool
 	since   time.Time
+	version int
 	request *request
 	seen    *topology
 	// down are the members that had been out of reach for longer than the bound when it started.
@@ -143,6 +146,9 @@ type disk struct {
 	flushed  bool      // and in an SSTable (3.4)
 	seen     *topology // as it last knew it
 	row      bool      // there is an SSTable of system.local at all
+	// decommissioned: its node has left in order, and never comes back (3.4).
+	decommissioned bool
+	copied         bool // of another member's volume
 }
 
 func (w *world) running(id string) *process {
@@ -157,7 +163,7 @@ func (w *world) running(id string) *process {
 // boot starts ScyllaDB's process in a Pod.
 func (w *world) boot(p *pod, seeds []string, replace string, ignore []string) {
 	d := p.claim.disk
-	s := &process{pod: p, disk: d, seeds: seeds, replace: replace, ignore: ignore, mode: "STARTING", since: w.now}
+	s := &process{pod: p, disk: d, seeds: seeds, replace: replace, ignore: ignore, mode: "STARTING", since: w.now, version: p.version}
 	p.proc = s
 	w.procs = append(w.procs, s)
 	w.judgeStart(s)
@@ -181,7 +187,7 @@ func (w *world) boot(p *pod, seeds []string, replace string, ignore []string) {
 		w.failEarly(s, broken)
 		return
 	}
-	w.after(w.between(2*time.Second, 4*time.Second), func() { w.arrive(s) })
+	w.after(w.between(2*time.Second, 4*time.Second)+p.slowly(), func() { w.arrive(s) })
 }
 
 // arrive is the moment at which a process finds out what it is.
@@ -189,6 +195,8 @@ func (w *world) arrive(s *process) {
 	d := s.disk
 	switch {
 	case s.ended:
+	case d.decommissioned:
+		w.exit(s, "This node was decommissioned and will not rejoin the ring unless all existing data is removed and the node is bootstrapped again")
 	case d.complete:
 		w.comeBack(s)
 	case d.group != nil && s.replace != "" && d.group.members[s.id] == normal && d.group.members[s.replace] == "":
@@ -322,6 +330,12 @@ func (w *world) ask(s *process) {
 			w.ban(g, id)
 		}
 	}
+	if g.outdated(w, s) {
+		s.disk.asked, g.left[s.id] = true, true
+		g.changed()
+		w.exit(s, "Feature check failed. This node does not support some features that are enabled in the cluster")
+		return
+	}
 	s.disk.asked, s.request = true, r
 	g.queue = append(g.queue, r)
 	w.tracef("%s: request to %s placed by %s", s.pod.name, r.kind, short(s.id))
@@ -365,7 +379,7 @@ func (w *world) coordinate() {
 			continue
 		}
 		for _, s := range w.procs {
-			if s.group == g && (s == g.leader || w.connected(s, g.leader)) && (g.members[s.id] != "") {
+			if s.group == g && (s == g.leader || w.connected(g.leader, s)) && (g.members[s.id] != "") {
 				s.seen, s.disk.seen = g.seen, g.seen
 			}
 		}
@@ -422,7 +436,7 @@ func (w *world) elect(g *group) {
 func (w *world) watchDown(g *group) {
 	for _, id := range g.order {
 		s := w.running(id)
-		if g.members[id] == normal && (s == nil || g.leader != nil && s != g.leader && !w.connected(s, g.leader)) {
+		if g.members[id] == normal && (s == nil || g.leader != nil && s != g.leader && !w.connected(g.leader, s)) {
 			if g.down[id].IsZero() {
 				g.down[id] = w.now
 			}
@@ -439,7 +453,7 @@ func (w *world) dead(g *group, r *request) []string {
 
 // nextTask takes the first request that can proceed; when none can, all are cancelled (4.2).
 func (w *world) nextTask(g *group) {
-	if len(g.queue) == 0 {
+	if len(g.queue) == 0 || w.now.Before(w.wider.drains) {
 		return
 	}
 	dead := rules.Dead(g, func(id string) bool { return w.alive(g.leader, id) })
@@ -464,6 +478,10 @@ func (w *world) begun(g *group, r *request) {
 		g.set(r.id, rules.Removing)
 		r.phase, r.next = 2, w.now.Add(w.between(5*time.Second, 20*time.Second))
 		return
+	case rules.Leave:
+		g.set(r.id, rules.Decommissioning)
+		r.proc.mode, r.next = "LEAVING", w.now.Add(w.between(20*time.Second, 4*time.Minute))
+		return
 	}
 	if why := rules.TurnedAway(g, r.kind, r.target); why != "" {
 		w.rollBack(g, r, why)
@@ -486,6 +504,10 @@ func (w *world) advance(g *group) {
 		return
 	}
 	s := r.proc
+	if r.kind == rules.Leave {
+		w.leaves(g, r)
+		return
+	}
 	switch r.phase {
 	case 0: // wait for the joiner to be alive
 		switch {
@@ -545,7 +567,7 @@ func (w *world) rollBack(g *group, r *request, why string) {
 // cancelled: the newcomer is left for ever (4.2, 4.3). This is where a join turns out to have been unsafe.
 func (w *world) cancelled(g *group, r *request, dead []string) {
 	w.tracef("%s of %s is cancelled, dead nodes %s", r.kind, short(r.id), shorts(dead))
-	if r.kind == rules.Remove {
+	if r.kind == rules.Remove || r.kind == rules.Leave {
 		return
 	}
 	g.left[r.id] = true

@@ -96,15 +96,7 @@ func (p Play) BreakDisk(member string) {
 
 // ADayLater moves all clocks on by a day in which nothing happens.
 func (p Play) ADayLater() {
-	const day = 24 * time.Hour
-	w := p.w
-	w.now = w.now.Add(day)
-	for i := range w.queue {
-		w.queue[i].at += day
-	}
-	for _, q := range w.pods {
-		q.reporter.polled, q.probed = w.now, w.now
-	}
+	p.w.sleep(24 * time.Hour)
 }
 
 // Scale adds a replica to a StatefulSet.

@@ -142,6 +142,7 @@ type world struct {
 	control controller
 	limits  api.StatusReportHealthPolicy
 	net     network
+	wider   wider
 	extra   *rand.Rand // of what was added last, so that the rest of a seed draws as it did
 	early   early
 	year    year
@@ -334,13 +335,14 @@ func (w *world) begin() {
 	w.makeCluster()
 	w.actors()
 	w.every(15*time.Second, w.people)
-	if w.World != "" {
+	if w.yearly() {
 		w.beginYear()
 		return
 	}
 	w.every(10*time.Second, w.watchdog)
 	w.schedule()
 	w.crowd()
+	w.widen()
 }
 
 // actors are all that works by itself.

@@ -54,7 +54,7 @@ func (w *world) permitAgainst(p *pod, v *api.StatusReportView, x *api.StatusRepo
 		switch {
 		case m.State != want:
 			return m.Name + " is " + string(m.State)
-		case !had && want == api.NodeStatusUp && away.epoch == v.Epoch && ago < w.limits.Stabilisation.Duration-time.Second:
+		case !had && want == api.NodeStatusUp && away.epoch == v.Epoch && ago >= 0 && ago < w.limits.Stabilisation.Duration-time.Second:
 			return m.Name + " was not UP " + ago.String() + " ago"
 		}
 	}

@@ -33,7 +33,7 @@ var years = map[string]size{
 
 // Worlds are the values of Options.World, each with a line that says what it is.
 func Worlds() [][2]string {
-	out := [][2]string{{"", "adversarial: all that can go wrong, in half an hour"}}
+	out := [][2]string{{"", "adversarial: all that can go wrong, in half an hour"}, {Wide, "and what happens around a cluster"}}
 	for _, name := range []string{"year-6", "year-30", "year-300"} {
 		out = append(out, [2]string{name, years[name].line})
 	}
@@ -89,11 +89,14 @@ type yearEvent struct {
 	rng  *rand.Rand // of its own: the same year under every rule
 }
 
+// yearly is true in a world that is a year, or a part of one.
+func (w *world) yearly() bool { return w.year.size.weeks > 0 }
+
 // settled is how long every member has to be well before time is cut out: longer than any row, view or Lease needs.
 const settled = 2 * time.Minute
 
 func (w *world) mostReplicas() int32 {
-	if w.World == "" {
+	if !w.yearly() {
 		return 3
 	}
 	return w.year.size.perRack + 2 + w.year.size.perRack/4

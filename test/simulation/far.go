@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package simulation
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/kubectl-scylla/kubectl-scylla/controller/remote"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
+)
+
+// far is a datacenter in another Kubernetes cluster. Of that only its nodes are simulated, and its controller's report as the controller here reads it: late, stale, or not at all.
+type far struct {
+	name         string
+	pods         []*pod
+	racks        []api.RackReport // as this controller has read it last
+	contact      time.Time        // when that was
+	unread, late time.Time        // until then it is not readable, or not written
+}
+
+// chooseFar draws whether there are such datacenters.
+func (w *world) chooseFar() {
+	if w.Rule == Operator || w.wider.rng.IntN(3) > 0 {
+		return
+	}
+	f := &far{name: "dc9"}
+	for i := range 1 + w.wider.rng.IntN(2) {
+		p := &pod{name: fmt.Sprintf("far-%s-rack9-%d", f.name, i), ordinal: int32(i), stage: running, obj: &corev1.Pod{}}
+		p.claim = &claim{disk: &disk{asked: true, complete: true, flushed: true, row: true}}
+		p.obj.Status.PodIP = fmt.Sprintf("10.9.0.%d", i+1)
+		f.pods = append(f.pods, p)
+	}
+	w.wider.far = f
+	w.result.Kinds["datacenters elsewhere"]++
+	w.every(time.Second, w.farTick)
+	w.every(reportInterval, w.farReports)
+}
+
+// farTick has its nodes join when the cluster is at rest, and start again after they have ended.
+func (w *world) farTick() {
+	for _, p := range w.wider.far.pods {
+		d := p.claim.disk
+		if d.group == nil {
+			if !w.atRest() {
+				return
+			}
+			place := placeOf("rack9")
+			place.Datacenter = w.wider.far.name
+			d.id, d.group = w.hostID(), w.groups[0]
+			w.places[d.id] = place
+			d.group.set(d.id, normal)
+			w.tracef("%s joins in the other Kubernetes cluster: %s", p.name, short(d.id))
+		}
+		if p.proc == nil && !w.now.Before(p.next) {
+			p.next = w.now.Add(10 * time.Second)
+			p.proc = &process{pod: p, disk: d, id: d.id, mode: "STARTING", since: w.now}
+			w.procs = append(w.procs, p.proc)
+			w.comeBack(p.proc)
+			return
+		}
+	}
+}
+
+// atRest is true for a cluster that has a member which serves, and in which nothing is in progress.
+func (w *world) atRest() bool {
+	if len(w.groups) != 1 || w.healed {
+		return false
+	}
+	g := w.groups[0]
+	return g.completed && g.leader != nil && g.current == nil && len(g.queue) == 0 && len(g.down) == 0 && !slices.ContainsFunc(g.order, func(id string) bool {
+		s := w.running(id)
+		return s == nil || !s.serves
+	})
+}
+
+// farReports is one look of the controller here at the report of the controller there.
+func (w *world) farReports() {
+	f := w.wider.far
+	rack := api.RackReport{Name: "rack9"}
+	for _, p := range f.pods {
+		if id := p.claim.disk.id; id != "" && p.claim.disk.group != nil {
+			node := api.NodeReport{Ordinal: p.ordinal, HostID: &id}
+			if row := w.row(p); row.Error == nil {
+				node.ObservedNodes = api.Plain(row.ObservedNodes)
+			}
+			rack.Nodes = append(rack.Nodes, node)
+		}
+	}
+	if w.now.Before(f.late) || len(rack.Nodes) == 0 {
+		rack.Nodes = nil
+	}
+	if w.now.Before(f.unread) {
+		return
+	}
+	w.after(w.net.between(500*time.Millisecond, 4*time.Second), func() {
+		f.contact = w.now
+		if racks := []api.RackReport{rack}; rack.Nodes != nil && !sameObject(racks, f.racks) {
+			f.racks = racks
+			w.wrote()
+		}
+	})
+}
+
+// foreign is what package reports makes of it, and the copy that it keeps here.
+func (w *world) foreign() ([]cluster.Foreign, []api.ScyllaDBDatacenterNodesStatusReport) {
+	f := w.wider.far
+	if f == nil || f.racks == nil {
+		return nil, nil
+	}
+	of := cluster.Foreign{Name: f.name, Racks: f.racks}
+	copied := api.ScyllaDBDatacenterNodesStatusReport{DatacenterName: f.name, Racks: f.racks, ObjectMeta: metav1.ObjectMeta{
+		Namespace: namespace, Name: clusterName + "-far-external", Labels: map[string]string{
+			api.LabelManagedBy: api.ManagedByUs, api.LabelReportSelector: clusterName, api.LabelRemoteReport: "far",
+		}, Annotations: map[string]string{api.AnnotationCopy: api.CopyPulled, api.AnnotationCopyOf: "far/demo/demo"},
+	}}
+	if w.now.Sub(f.contact) > remote.StaleAfter {
+		of.Stale, of.StaleSince, of.Reason = true, f.contact, "no answer"
+		copied.Racks = cluster.WithoutObservations(f.racks)
+		copied.Annotations[api.AnnotationStaleSince] = f.contact.UTC().Format(time.RFC3339)
+		copied.Annotations[api.AnnotationStaleReason] = of.Reason
+	}
+	return []cluster.Foreign{of}, []api.ScyllaDBDatacenterNodesStatusReport{copied}
+}
+
+// farUnread: the other API server does not answer, so that its rows are stale after a while.
+func farUnread(w *world, rng *rand.Rand) bool {
+	f := w.wider.far
+	if f == nil || f.racks == nil {
+		return false
+	}
+	f.unread = w.now.Add(lasts(rng, 10*time.Second, 6*time.Minute))
+	for _, at := range []time.Duration{remote.StaleAfter + time.Second} {
+		w.after(at, w.wrote)
+	}
+	return true
+}
+
+// farLate: the controller there does not write its report; the reading here is of the API server's moment, so nobody knows.
+func farLate(w *world, rng *rand.Rand) bool {
+	f := w.wider.far
+	if f == nil || f.racks == nil {
+		return false
+	}
+	f.late = w.now.Add(lasts(rng, 10*time.Second, 5*time.Minute))
+	return true
+}
+
+// farDies ends ScyllaDB of a node there.
+func farDies(w *world, rng *rand.Rand) bool {
+	f := w.wider.far
+	if f == nil {
+		return false
+	}
+	p, d := pickBy(rng, f.pods), lasts(rng, 10*time.Second, 4*time.Minute)
+	if p.proc == nil {
+		return false
+	}
+	w.kill(p, rng.IntN(2) == 0)
+	p.next = w.now.Add(d)
+	return true
+}

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package simulation
+
+import (
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/replace"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
+	"github.com/kubectl-scylla/kubectl-scylla/test/scyllasim/rules"
+)
+
+// Operations of people and of ScyllaDB beside joins and replacements.
+
+// tabletsDelay: requests wait until tablets have migrated, as up to 2026.2, and are judged when their turn comes (4.4, 13).
+func tabletsDelay(w *world, rng *rand.Rand) bool {
+	w.wider.drains = w.now.Add(lasts(rng, time.Minute, 10*time.Minute))
+	return true
+}
+
+// scaledDown: nodetool decommission of the last node of a rack, then kubectl scale and the deletion of its claim, as the Scylla Operator does (2.3).
+func scaledDown(w *world, rng *rand.Rand) bool {
+	s := pickBy(rng, w.sets)
+	p := w.pods[podName(s, s.replicas-1)]
+	if s.away || s.replicas < 2 || p == nil || p.proc == nil || !p.proc.serves {
+		return false
+	}
+	g := p.proc.group
+	if g.leader == nil || len(g.Normal()) < 4 || g.members[p.proc.id] != normal {
+		return false
+	}
+	g.queue = append(g.queue, &request{kind: rules.Leave, id: p.proc.id, proc: p.proc})
+	return true
+}
+
+// leaves is one second of a decommission; true when it is over. Its node goes on without gossip, in mode DECOMMISSIONED (1.2, 1.5).
+func (w *world) leaves(g *group, r *request) {
+	s := r.proc
+	switch {
+	case s.ended || len(w.dead(g, r)) > 0:
+		w.tracef("decommission of %s is rolled back", short(r.id))
+		g.set(r.id, normal)
+		if g.current = nil; !s.ended {
+			s.mode = "NORMAL"
+		}
+	case !w.now.Before(r.next):
+		g.current = nil
+		g.drop(r.id)
+		s.disk.decommissioned, s.mode, s.gossips, s.serves = true, "DECOMMISSIONED", false, false
+		w.reconnect()
+		w.tracef("%s is decommissioned", short(r.id))
+		w.after(30*time.Second, func() { w.scaleDown(s.pod) })
+	}
+}
+
+// scaleDown removes the last replica of a StatefulSet and its claim.
+func (w *world) scaleDown(p *pod) {
+	s := p.set
+	if s.replicas-1 != p.ordinal || s.away {
+		w.after(10*time.Second, func() { w.scaleDown(p) })
+		return
+	}
+	w.setReplicas(s, p.ordinal)
+	if q := w.pods[p.name]; q != nil {
+		w.deleteClaim(q.claim)
+		w.deletePod(q, false)
+	}
+	w.after(20*time.Second, func() { w.retire(p) })
+}
+
+// retire deletes the member Service of an ordinal that is no more, as package members does, when no row lists its node.
+func (w *world) retire(p *pod) {
+	if p.ordinal < p.set.replicas || w.service[p.name] == nil {
+		return
+	}
+	lists := func(name string) bool {
+		q := w.pods[name]
+		return q.row != nil && slices.ContainsFunc(q.row.ObservedNodes, func(o api.ObservedNodeStatusReport) bool {
+			return string(o.HostID) == p.claim.disk.id
+		})
+	}
+	if w.pods[p.name] != nil || slices.ContainsFunc(w.podNames.of(w.pods), lists) {
+		w.after(10*time.Second, func() { w.retire(p) })
+		return
+	}
+	delete(w.service, p.name)
+	w.serviceNames.changed()
+	w.wrote()
+}
+
+// removedMeanwhile: a machine is lost for good while a new node waits, and a person removes its node instead of replacing it.
+func removedMeanwhile(w *world, rng *rand.Rand) bool {
+	p := w.one(rng)
+	if p == nil || w.someRemoved() || !w.machineLost(p) {
+		return false
+	}
+	w.choice[p.name] = true
+	w.scaleUpAny()
+	return true
+}
+
+// upgraded rolls one StatefulSet after the other to the next version.
+func upgraded(w *world, rng *rand.Rand) bool {
+	todo := slices.Clone(w.sets)
+	rng.Shuffle(len(todo), func(i, j int) { todo[i], todo[j] = todo[j], todo[i] })
+	var next func()
+	next = func() {
+		if len(todo) == 0 {
+			return
+		}
+		s := todo[0]
+		todo, s.image = todo[1:], min(s.image+1, len(versions)-1)
+		s.obj = s.obj.DeepCopy()
+		s.obj.Spec.Template.Spec.Containers[0].Image = image(s.image)
+		w.changeTemplate(s)
+		w.after(lasts(rng, 30*time.Second, 4*time.Minute), next)
+	}
+	next()
+	return true
+}
+
+// readRequests is a person who reads why a replacement is held, where that is new in this world, or a node is too old: nobody knows since when a node is DOWN whose peers are elsewhere, or etcd has brought
+// a request back that was done.
+func (w *world) readRequests() {
+	for _, name := range w.serviceNames.of(w.service) {
+		svc, p := w.service[name], w.pods[name]
+		if p != nil && p.waits() && p.version < p.set.image {
+			w.deletePod(p, false) // an ordered rollout waits for the Pod of the former image: Kubernetes documents it under "Forced rollback"
+		}
+		rec := replace.ReadRecord(svc.Labels, svc.Annotations)
+		if !rec.Requested || rec.Open() || w.Rule == Operator {
+			continue
+		}
+		if p != nil && p.isReady() && p.proc.serves && p.proc.id == svc.Annotations[api.AnnotationHostID] {
+			w.tracef("kubectl scylla replace cancel %s: it is UP", name)
+			w.annotate(name, func(labels, annotations map[string]string) { replace.CancelPatch().Apply(&labels, &annotations) })
+			continue
+		}
+		step := w.replacementStep(name)
+		if step == nil || !w.lost[name] || slices.Contains(rec.SkipChecks, replace.CheckDownFor) {
+			continue
+		}
+		if slices.ContainsFunc(step.Checks, func(c replace.Check) bool {
+			return c.Blocks() && c.Name == replace.CheckDownFor && c.Cure.Code == words.ReplaceCheckYourself
+		}) {
+			w.requestReplace(name, append(rec.SkipChecks, replace.CheckDownFor)...)
+		}
+	}
+}
+
+// versions of ScyllaDB that clusters are upgraded through; all have Raft topology.
+var versions = []string{"2026.2.0", "2026.2.4", "2026.3.1"}
+
+func image(of int) string { return "docker.io/scylladb/scylla:" + versions[of] }
+
+// features are those that every member has had at some time: a node of an older version is turned away for good (11).
+func (g *group) outdated(w *world, s *process) bool {
+	oldest := len(versions)
+	for _, id := range g.order {
+		if q := w.running(id); q == nil {
+			return s.version < g.features
+		} else if g.members[id] == normal {
+			oldest = min(oldest, q.version)
+		}
+	}
+	if oldest < len(versions) {
+		g.features = max(g.features, oldest)
+	}
+	return s.version < g.features
+}
