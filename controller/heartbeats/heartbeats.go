@@ -50,6 +50,12 @@ type Target struct {
 	Idle bool
 }
 
+// SameReporter is false for another address, certificate, way or Pod: then earlier responses do not
+// count.
+func (t *Target) SameReporter(o *Target) bool {
+	return t.Address == o.Address && t.Fingerprint == o.Fingerprint && t.Lease == o.Lease && t.UID == o.UID
+}
+
 // Why is the reason for a missed poll.
 type Why string
 
@@ -119,9 +125,7 @@ func (p *Poller) Ask(ctx context.Context, all []Target) {
 	for _, t := range all {
 		wanted[t.Pod] = true
 		m := p.members[t.Pod]
-		// Another address or certificate means another reporter: earlier responses do not count.
-		if m == nil || m.target.Address != t.Address || m.target.Fingerprint != t.Fingerprint ||
-			m.target.Lease != t.Lease || m.target.UID != t.UID {
+		if m == nil || !m.target.SameReporter(&t) {
 			if m != nil {
 				m.client.CloseIdleConnections()
 			}

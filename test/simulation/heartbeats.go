@@ -71,7 +71,7 @@ func (b *beats) Ask(_ context.Context, all []heartbeats.Target) {
 	b.members = make(map[types.NamespacedName]*asked, len(all))
 	for _, t := range all {
 		m := known[t.Pod]
-		if m == nil || m.target.Address != t.Address || m.target.Fingerprint != t.Fingerprint || m.target.Lease != t.Lease || m.target.UID != t.UID {
+		if m == nil || !m.target.SameReporter(&t) {
 			m = &asked{}
 		}
 		m.target, b.members[t.Pod] = t, m
