@@ -8,6 +8,7 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api/hostid"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/diagnosis/evidence"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/maintenance"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
@@ -63,6 +64,9 @@ func (m *machine) joining(id hostid.ID, waiting []words.Message) Step {
 	in, p := m.in, m.in.Self.Pod
 	s := Step{Action: ActionWaitJoin, NewHostID: id, Waiting: waiting}
 	if d := diagnose(in, m.original, id); d != nil {
+		if cure := m.removedSince(id); evidence.VolumeOf(d.Code) == evidence.Lost && !cure.IsZero() {
+			d.Cure = cure // another attempt is refused: the original is not a member any more
+		}
 		s.Action, s.Diagnosis, s.Message, s.Cure = ActionFail, d, d.Text, d.Cure
 		s.Events = []Event{{Warning: true, Reason: EventFailed,
 			Note: words.New(words.ReplaceFailed, "original", m.original, "pod", p.Name, "text", d.Text, "cure",

@@ -373,6 +373,35 @@ func TestTheNewNodeWasRemovedWhileItsBarrierWaits(t *testing.T) {
 	}
 }
 
+// A new node that joined was removed, and the next one on its volume can never join: another attempt at the original would be refused. Starting as a new node
+// needs ScyllaDB's word that the volume is lost, and the rows of all.
+func TestTheNewNodeWasRemovedAndTheNextIsBanned(t *testing.T) {
+	banned := func(in Input, code words.Code, more ...func(*Input)) Input {
+		in.Log = logged(code, "The node has already been removed from the cluster")
+		in.Self.Pod.Spec.NodeName = "k5"
+		for _, m := range more {
+			m(&in)
+		}
+		return in
+	}
+	for name, tc := range map[string]struct {
+		in   Input
+		want words.Code
+	}{
+		"as ScyllaDB says":             {banned(removedMember(), words.AlreadyRemoved), words.CureStartAsNew},
+		"the next one has a row":       {banned(removedMember(), words.AlreadyRemoved, func(in *Input) { in.Self.Report = says("6e1f5594-0000-4000-8000-000000000001", new(false), "STARTING") }), words.CureStartAsNew},
+		"another attempt is requested": {banned(alsoResumed(removedMember()), words.AlreadyRemoved), words.CureStartAsNew},
+		"one row lists the original":   {banned(setCell(removedMember(), "demo-c-0", hostOld, matrix.Down, 0), words.AlreadyRemoved), words.CureResume},
+		"its volume is kept":           {banned(removedMember(), words.RequestNotFound), words.CureLook},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if s := State(tc.in); s.Action != ActionFail || s.Cure.Code != tc.want {
+				t.Errorf("%s, cure %q, want %q", s.Action, s.Cure.Code, tc.want)
+			}
+		})
+	}
+}
+
 // A new node whose seeds have gone before it reached one waits for ever: once nothing else can be the reason, its Pod is named while its log
 // shows the shadow round, else how to look.
 func TestTheNewNodeThatNobodyHasHeardOf(t *testing.T) {
