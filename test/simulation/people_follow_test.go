@@ -12,13 +12,13 @@ var follow = flag.Int("follow", 8, "how many seeds people follow status in, of e
 // No step that status prints harms, whenever it is followed, and nearly all troubles are healed by few.
 func TestFollowedStepsHarmNothing(t *testing.T) {
 	if *seedFlag != 0 {
-		complain(t, Run(Options{Seed: *seedFlag, Rule: Rule(*ruleFlag), Follow: true, Trace: true}), true)
+		complain(t, Run(Options{Seed: *seedFlag, Rule: Rule(*ruleFlag), World: *worldFlag, Follow: true, Trace: true}), true)
 		return
 	}
 	for _, rule := range []Rule{Permits, Reports} {
 		t.Run(string(rule), func(t *testing.T) {
 			sum := Total{}
-			for _, r := range RunManyOf(Options{Rule: rule, Follow: true}, *first, *follow) {
+			for _, r := range RunManyOf(Options{Rule: rule, World: *worldFlag, Follow: true}, *first, *follow) {
 				sum.Add(&r)
 				if bad := r.Harmful + r.SecondClusters + r.Twice + r.WrongDeletions; bad > 0 {
 					complain(t, r, false)

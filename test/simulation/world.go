@@ -303,6 +303,7 @@ func newWorld(o Options) *world {
 		written: map[types.UID]view.Stamp{}, leases: map[string]*coordinationv1.Lease{}, granted: map[string]types.UID{}, withdrawn: map[string]time.Time{}, notUp: map[string]sighted{}, decoder: &cluster.Decoder{},
 	}
 	w.year.size = years[o.World]
+	w.Follow = o.Follow || o.World == PeopleWorld
 	w.result.Kinds, w.result.Codes = map[string]int{}, map[string]int{}
 	w.result.Seed, w.limits = o.Seed, *cmp.Or(o.Policy, healthpolicy.Standard(view.Stabilisation, 0))
 	w.eye = newObserver()

@@ -21,20 +21,22 @@ type size struct {
 	perRack int32
 	weeks   int // of the year that are simulated
 	line    string
+	rates   []rate
 }
 
 const week = 7 * 24 * time.Hour
 
 var years = map[string]size{
-	"year-6":   {2, 52, "a year of 6 nodes, faults at published or assumed rates"},
-	"year-30":  {10, 52, "a year of 30 nodes, likewise"},
-	"year-300": {100, 1, "a week of 300 nodes, likewise"},
+	"year-6":    {2, 52, "a year of 6 nodes, faults at published or assumed rates", rates},
+	"year-30":   {10, 52, "a year of 30 nodes, likewise", rates},
+	"year-300":  {100, 1, "a week of 300 nodes, likewise", rates},
+	PeopleWorld: {2, 1, "6 nodes, and one trouble after the other for a person", troubles},
 }
 
 // Worlds are the values of Options.World, each with a line that says what it is.
 func Worlds() [][2]string {
 	out := [][2]string{{"", "adversarial: all that can go wrong, in half an hour"}, {Wide, "and what happens around a cluster"}}
-	for _, name := range []string{"year-6", "year-30", "year-300"} {
+	for _, name := range []string{"year-6", "year-30", "year-300", PeopleWorld} {
 		out = append(out, [2]string{name, years[name].line})
 	}
 	return out
@@ -108,8 +110,8 @@ func (w *world) beginYear() {
 	w.healed = true // no message is lost but by an event
 	length := time.Duration(y.size.weeks) * week
 	rng := rand.New(rand.NewPCG(w.Seed, 0x9ea2))
-	for i := range rates {
-		r := &rates[i]
+	for i := range y.size.rates {
+		r := &y.size.rates[i]
 		perYear := r.perNode*float64(3*y.size.perRack) + r.perRack*3 + r.perCluster
 		for at := 0.0; ; {
 			at += rng.ExpFloat64() * float64(52*week) / perYear
