@@ -40,6 +40,10 @@ const (
 	// seedsProved is the last of the seeds that pass by both policies.
 	seedsProved = 1000
 
+	// Of the world "wide" likewise.
+	gateWide   = 60
+	wideProved = 240
+
 	podsPerCore = 4  // as in test/e2e
 	orders      = 50 // of the tests, of which the longest is taken
 	// startsIn is how long the three Kubernetes nodes with the controller take to be there.
@@ -91,7 +95,9 @@ func (g *gate) run(ctx context.Context) (int, error) {
 	}
 	stages := []stage{
 		{"unit tests", func() error { return errors.Join(t.run(ctx, unitTests(in, false)), t.run(ctx, unitTests(in, true))) }},
-		{fmt.Sprintf("%d seeds by each policy", gateSeeds), func() error { return t.run(ctx, seedTests(in)) }},
+		{fmt.Sprintf("%d seeds by each policy", gateSeeds), func() error {
+			return errors.Join(t.run(ctx, seedTests(in, "", gateSeeds, seedsProved)), t.run(ctx, seedTests(in, "wide", gateWide, wideProved)))
+		}},
 	}
 	if !g.unitOnly {
 		stages = append(stages,
@@ -148,11 +154,11 @@ func unitTests(in *inputs, compiling bool) goTest {
 	return g
 }
 
-// seedTests runs other seeds after each change of what the simulation is made of.
-func seedTests(in *inputs) goTest {
+// seedTests runs other seeds after each change of what the simulation is made of: so many of those that pass.
+func seedTests(in *inputs, world string, seeds, proved uint64) goTest {
 	n, _ := strconv.ParseUint(in.ofTests("seeds", "test/simulation"), 16, 64) // 16 hexadecimal digits
 	return goTest{cgo: "0", args: []string{"-vet=off", "-timeout=20m", "-run=^TestSeeds$", "./test/simulation",
-		fmt.Sprintf("-seeds=%d", gateSeeds), fmt.Sprintf("-first=%d", 1+n%(seedsProved-gateSeeds+1))}}
+		"-world=" + world, fmt.Sprintf("-seeds=%d", seeds), fmt.Sprintf("-first=%d", 1+n%(proved-seeds+1))}}
 }
 
 // serverTests start control planes, which mostly wait: a package for each core runs at a time.

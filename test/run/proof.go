@@ -94,7 +94,10 @@ func proofUnits(ctx context.Context) (*inputs, []unit, error) {
 	packages(raceGroup, "race", func(name string, _ *listed) bool { return name != endToEnd && !strings.HasPrefix(name, "test/cluster") })
 	for _, policy := range []string{"permits", "reports"} {
 		all = append(all, unit{name: "seeds " + policy, key: in.ofTests("seeds "+policy, "test/simulation"),
-			args: []string{"go", "test", "./test/simulation", "-vet=off", "-count=1", "-timeout=60m", "-run=^TestSeeds$", "-seeds=2000", "-rule=" + policy}})
+			args: []string{"go", "test", "./test/simulation", "-vet=off", "-count=1", "-timeout=60m", "-run=^TestSeeds$", "-seeds=2000", "-rule=" + policy}},
+			unit{name: "seeds wide " + policy, key: in.ofTests("seeds wide "+policy, "test/simulation"),
+				args: []string{"go", "test", "./test/simulation", "-vet=off", "-count=1", "-timeout=60m", "-run=^TestSeeds$", "-world=wide",
+					fmt.Sprintf("-seeds=%d", wideProved), "-rule=" + policy}})
 	}
 	packages(memoryGroup, "memory", func(_ string, p *listed) bool {
 		return slices.Contains(slices.Concat(p.TestImports, p.XTestImports), module+"/test/run/memory")

@@ -5,6 +5,7 @@ package simulation
 import (
 	"maps"
 	"math/rand/v2"
+	"slices"
 	"time"
 )
 
@@ -27,6 +28,12 @@ func etcdRestored(w *world, rng *rand.Rand) bool {
 			w.reports, w.status = reports, status
 		}
 		w.lease = lease
+		if w.status != nil && w.status.Status.View != nil {
+			clear(w.granted)
+			for _, x := range w.status.Status.View.Permits {
+				w.granted[x.Member] = x.PVCUID
+			}
+		}
 		w.control.way.reports++
 		w.control.way.lease++
 		w.highest, w.watcher = order{}, watcher{}
@@ -35,8 +42,11 @@ func etcdRestored(w *world, rng *rand.Rand) bool {
 	return true
 }
 
-// apiServerGone answers nobody.
+// apiServerGone answers nobody. Not while a copy of a volume waits, which starts then: docs/internals.md has that limit.
 func apiServerGone(w *world, rng *rand.Rand) bool {
+	if slices.ContainsFunc(w.claimNames.of(w.claims), func(name string) bool { return w.claims[name].disk.copied }) {
+		return false
+	}
 	w.net.gone = w.now.Add(lasts(rng, 30*time.Second, 5*time.Minute))
 	w.control.way.dropped = w.net.gone
 	return true

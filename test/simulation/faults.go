@@ -202,6 +202,9 @@ func (w *world) cutOff() {
 }
 
 func (w *world) cutFor(p *pod, lasts time.Duration) {
+	if p.claim.disk.copied {
+		return // as apiServerGone
+	}
 	w.tracef("FAULT the machine of %s does not reach the API server", p.name)
 	w.cut[p.name], w.cutAt[p.name] = true, w.now
 	w.after(lasts, func() {

@@ -35,6 +35,7 @@ type set struct {
 	replicas int32
 	revision int
 	away     bool // deleted, to be applied again
+	tokens   bool // its nodes own tokens
 	image    int  // of versions
 }
 
@@ -133,6 +134,7 @@ func (w *world) makeCluster() {
 		}
 		w.applySet(place, replicas, w.chance(0.3))
 	}
+	w.sets[len(w.sets)-1].tokens = !w.wider.arbiter
 	w.makeLease()
 }
 
@@ -177,7 +179,7 @@ func (w *world) apply(obj *appsv1.StatefulSet) {
 	if err != nil {
 		panic(err) // a manifest without the labels that inject adds
 	}
-	s := &set{obj: obj, place: at, replicas: *obj.Spec.Replicas, revision: 1}
+	s := &set{obj: obj, place: at, replicas: *obj.Spec.Replicas, revision: 1, tokens: true}
 	obj.UID, obj.Generation, obj.CreationTimestamp = types.UID(w.uid()), 1, metav1.NewTime(w.now.Truncate(time.Second))
 	s.obj.Status.CurrentRevision, s.obj.Status.UpdateRevision = s.revisionName(), s.revisionName()
 	w.sets = append(w.sets, s)

@@ -176,7 +176,7 @@ func (w *world) row(p *pod) api.NodeStatusReport {
 		row.Error, row.Fault = &text, api.FaultScyllaDB
 		return row
 	}
-	row.OwnsTokens = new(s.seen.states[s.id] == normal)
+	row.OwnsTokens = new(s.seen.states[s.id] == normal && (p.set == nil || p.set.tokens))
 	for _, id := range s.seen.ids {
 		st := s.seen.states[id]
 		o := api.ObservedNodeStatusReport{HostID: hostid.ID(id), Status: api.NodeStatusDown}

@@ -259,6 +259,10 @@ func (w *world) discover(s *process) {
 
 // found makes a new cluster.
 func (w *world) found(s *process) {
+	if !s.pod.set.tokens {
+		w.exit(s, "Cannot start the first node in the cluster as zero-token") // as ScyllaDB's test of zero-token nodes expects
+		return
+	}
 	// One whose only node was stopped before it had COMPLETED is no cluster: that node never comes back (5.4), and no other has joined.
 	w.groups = slices.DeleteFunc(w.groups, func(g *group) bool { return !g.completed && len(g.order) == 1 && w.running(g.order[0]) == nil })
 	g := newGroup(len(w.groups))

@@ -46,7 +46,7 @@ func volumeRestored(w *world, rng *rand.Rand) bool {
 // volumeCloned: a person restores the volume of a member that was lost from the snapshot of another one. ScyllaDB has no guard against it (12).
 func volumeCloned(w *world, rng *rand.Rand) bool {
 	p, q := w.one(rng), w.one(rng)
-	if p == nil || q == nil || p == q || p.claim.disk.id == "" || !q.claim.disk.flushed || w.silent() {
+	if p == nil || q == nil || p == q || p.claim.disk.id == "" || !q.claim.disk.flushed || w.silent() || w.isCut(p) {
 		return false // of a volume that returns no host ID nobody can tell: docs/internals.md, "Bootstrapped?"
 	}
 	of := *q.claim.disk

@@ -42,13 +42,14 @@ var wideFaults = []struct {
 
 // wider is the state of what only this world has.
 type wider struct {
-	rng    *rand.Rand         // of places and addresses; nil in other worlds
-	oneWay map[[2]string]bool // from, to: members
-	slowly time.Duration      // how much longer it takes to notice that a node is UP
-	drains time.Time          // until then tablets migrate
-	quota  time.Time          // until then no Pod is created
-	freed  []string           // addresses of Pods that are gone
-	jumped map[string]time.Duration
+	rng     *rand.Rand         // of places and addresses; nil in other worlds
+	oneWay  map[[2]string]bool // from, to: members
+	slowly  time.Duration      // how much longer it takes to notice that a node is UP
+	arbiter bool               // the last rack is of zero-token nodes
+	drains  time.Time          // until then tablets migrate
+	quota   time.Time          // until then no Pod is created
+	freed   []string           // addresses of Pods that are gone
+	jumped  map[string]time.Duration
 
 	far *far
 }
@@ -104,6 +105,9 @@ func (w *world) racks() []scope.Place {
 		out = append(out, at)
 	}
 	w.result.Kinds["datacenters: "+of[2][2:]]++
+	if x.arbiter = x.rng.IntN(4) == 0; x.arbiter {
+		w.result.Kinds["a rack of zero-token nodes"]++
+	}
 	w.chooseFar()
 	return out
 }
