@@ -195,6 +195,10 @@ func TestNextSteps(t *testing.T) {
 		"a newcomer of rows without states": {
 			both(down(matrix.StateNormal), stateless), itself(matrix.NodeFacts{Joining: true}), []words.Code{d, d, m}, "wait up to 30m0s until no node lists it: its join was interrupted, and ScyllaDB rolls it back automatically; check its log: kubectl logs demo-rack3-0 -c scylla -n demo", "",
 		},
+		"DOWN, past its join by one row, while rows from elsewhere have no states": {
+			both(down(matrix.StateNormal), both(unmade, func(rows []matrix.Row) []matrix.Row { rows[1].NoStates = true; return rows })),
+			itself(matrix.NodeFacts{Joining: true}), []words.Code{d, d, m}, former, "",
+		},
 		"a ghost": {ghost, demo, []words.Code{d, d, d, m}, removenode, gone},
 		"a host ID that nobody here knows": {
 			ghost, demo, []words.Code{d, d, d, m}, "if it runs in another datacenter, start it there; check whether it is an orphaned host ID that can be removed: kubectl scylla status -n demo", "",

@@ -405,11 +405,19 @@ func (a *asked) few() bool {
 }
 
 // mayRollBack reports whether the node may still be joining, so that ScyllaDB rolls its join back
-// when it stops. Rows with states that list it as a plain member prove that its join has ended:
-// then a member is DOWN. An unreadable row has no states, and proves nothing.
+// when it stops. One fresh row with states that lists it as a plain member proves that its join has
+// ended: then a member is DOWN. Rows without states, as those from elsewhere, prove nothing.
 func (a *asked) mayRollBack() bool {
-	return a.n.State != matrix.StateNormal || slices.ContainsFunc(a.m.Nodes(), func(o matrix.Node) bool {
-		return o.Row != nil && o.Row.NoStates && o.Row.Reported && o.Row.Trouble.IsZero()
+	return a.n.State != matrix.StateNormal || !slices.ContainsFunc(a.m.Nodes(), func(o matrix.Node) bool {
+		if r := o.Row; o.Self || r == nil || r.NoStates || !r.Reported || !r.Trouble.IsZero() || !r.Stale.IsZero() {
+			return false
+		}
+		for cell := range o.Row.Each() {
+			if cell.HostID == a.n.HostID {
+				return cell.State == matrix.StateNormal
+			}
+		}
+		return false
 	})
 }
 
