@@ -42,23 +42,19 @@ type way struct {
 	released bool      // the Lease was given up
 }
 
-func (y *way) between(low, high time.Duration) time.Duration {
-	return low + time.Duration(y.rng.Int64N(int64(high-low)+1))
-}
-
 // apiFaults draws what goes wrong on the controller's way in the half hour of a seed.
 func (w *world) apiFaults() {
 	y := &w.control.way
 	y.rng = rand.New(rand.NewPCG(w.Seed, 0xfa17))
 	for range y.rng.IntN(4) {
-		w.after(y.between(20*time.Second, healAt-2*time.Minute), w.apiFault)
+		w.after(lasts(y.rng, 20*time.Second, healAt-2*time.Minute), w.apiFault)
 	}
 }
 
 func (w *world) apiFault() {
 	y := &w.control.way
 	w.result.Faults++
-	until := w.now.Add(y.between(5*time.Second, 4*time.Minute))
+	until := w.now.Add(lasts(y.rng, 5*time.Second, 4*time.Minute))
 	var what string
 	switch y.rng.IntN(4) {
 	case 0:

@@ -290,7 +290,7 @@ func (w *world) strike(p *pod, e *Placed) {
 	case ViewByNoPolicy:
 		w.turnView(func(v *api.StatusReportView) { v.Policy = api.PolicyReports })
 	case RolloutBegins:
-		w.rollOutSet(q.set)
+		w.changeTemplate(q.set)
 	case PodIsNotReady:
 		s := q.status
 		s.ready = false
@@ -379,15 +379,6 @@ func (w *world) sayDown(q *pod, written bool) {
 		w.arrives(q, &message{text: r.text, row: &row, base: q.obj})
 		r.readBack(w, q)
 	}
-}
-
-func (w *world) rollOutSet(s *set) {
-	s.revision++
-	o := s.obj.DeepCopy()
-	o.Generation++
-	s.obj = o
-	w.wrote()
-	w.tracef("rollout of %s to revision %d", o.Name, s.revision)
 }
 
 // watched is what the gate of a Pod reads, with the boundaries around each reading.

@@ -324,22 +324,9 @@ func (w *world) on(m *machine) {
 
 // loseMachine takes one away for ever, with its volumes; another one is bought.
 func (w *world) loseMachine() {
-	p := w.somePod()
-	if p == nil || p.machine == nil || p.machine.off || w.busy() {
-		return
+	if p := w.somePod(); p != nil && p.machine != nil && !p.machine.off {
+		w.machineLost(p)
 	}
-	m := p.machine
-	if w.load(m) != 1 || !w.mayLose(p.name) {
-		return
-	}
-	w.tracef("FAULT machine %s of %s is lost for ever", m.name, p.name)
-	w.noteLoss(p)
-	if !w.lost[p.name] {
-		w.lost[p.name] = true
-	}
-	w.off(m)
-	m.gone = true
-	w.machine = append(w.machine, &machine{name: m.name + "x", place: m.place})
 }
 
 func (w *world) powerFailure() {

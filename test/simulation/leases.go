@@ -27,10 +27,6 @@ type ownBeat struct {
 	renewing bool
 }
 
-func (w *world) extraBetween(low, high time.Duration) time.Duration {
-	return low + time.Duration(w.extra.Int64N(int64(high-low)+1))
-}
-
 // renewLease is one renewal, as package reporter makes it: by the version that it knows, or, where it knows none, by the present one. It may be lost, or arrive late.
 func (w *world) renewLease(p *pod) {
 	b := &p.reporter.beat
@@ -59,11 +55,11 @@ func (w *world) renewLease(p *pod) {
 	}
 	starts := b.starts
 	b.own.renewing = true
-	w.after(w.extraBetween(50*time.Millisecond, time.Second)+p.reporter.slow, func() {
+	w.after(lasts(w.extra, 50*time.Millisecond, time.Second)+p.reporter.slow, func() {
 		late := func() { arrives() }
 		arrived := !w.away(p) && x >= 0.03 && arrives()
 		if !w.away(p) && x >= 0.02 && x < 0.03 {
-			w.after(w.extraBetween(time.Second, 40*time.Second), late)
+			w.after(lasts(w.extra, time.Second, 40*time.Second), late)
 		}
 		if b.starts != starts {
 			return // of the process before
@@ -80,7 +76,7 @@ func (w *world) collect(p *pod) {
 	if !w.byLease() {
 		return
 	}
-	w.after(w.extraBetween(time.Second, 20*time.Second), func() {
+	w.after(lasts(w.extra, time.Second, 20*time.Second), func() {
 		if l := w.leases[p.name]; l != nil && l.OwnerReferences[0].UID == types.UID(p.uid) {
 			delete(w.leases, p.name)
 		}

@@ -34,9 +34,7 @@ type publication struct {
 
 func (n *network) chance(p float64) bool { return n.rng.Float64() < p }
 
-func (n *network) between(low, high time.Duration) time.Duration {
-	return low + time.Duration(n.rng.Int64N(int64(high-low)+1))
-}
+func (n *network) between(low, high time.Duration) time.Duration { return lasts(n.rng, low, high) }
 
 // networkFaults draws what goes wrong under our own rules in the half hour of a seed.
 func (w *world) networkFaults() {

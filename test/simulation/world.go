@@ -243,9 +243,7 @@ func (w *world) every(d time.Duration, do func()) {
 }
 
 // between draws a duration.
-func (w *world) between(low, high time.Duration) time.Duration {
-	return low + time.Duration(w.rng.Int64N(int64(high-low)+1))
-}
+func (w *world) between(low, high time.Duration) time.Duration { return lasts(w.rng, low, high) }
 
 func (w *world) chance(p float64) bool { return w.rng.Float64() < p }
 

@@ -230,6 +230,7 @@ func (w *world) machineLost(p *pod) bool {
 	if w.busy() || w.load(m) != 1 || !w.mayLose(p.name) {
 		return false
 	}
+	w.tracef("FAULT machine %s of %s is lost for ever", m.name, p.name)
 	w.noteLoss(p)
 	w.lost[p.name] = true
 	w.off(m)
