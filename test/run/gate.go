@@ -41,8 +41,8 @@ const (
 	seedsProved = 1000
 
 	// Of the world "wide" likewise.
-	gateWide   = 60
-	wideProved = 240
+	gateWide   = 30
+	wideProved = 300
 
 	podsPerCore = 4  // as in test/e2e
 	orders      = 50 // of the tests, of which the longest is taken

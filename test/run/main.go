@@ -2,7 +2,7 @@
 
 // Command run is `make test`, `make proof`, `make proof-record` and `make steady`.
 //
-// test is the gate: all unit tests, 300 seeds of the simulation by each policy and 60 of its
+// test is the gate: all unit tests, 300 seeds of the simulation by each policy and 30 of its
 // world "wide", the tests on a real API server, the story of the demo in real Pods, and as many
 // end-to-end tests as the time allows. proof runs all that takes longer, each unit until it has passed with its present
 // inputs; record adds the results to the ledger. steady repeats the tests of changed packages
