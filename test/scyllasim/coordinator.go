@@ -131,9 +131,8 @@ func (n *Node) cancelAll(ctx context.Context, dead []string) error {
 			t.finishTask(x.RequestID, reason, now)
 			if x.Request == rules.Join || x.Request == rules.Replace {
 				joiners = append(joiners, *x)
-				x.State = rules.Left
 			}
-			x.Request = ""
+			x.State, x.Request = x.Request.Cancelled(), ""
 		}
 		return nil
 	})
@@ -141,7 +140,7 @@ func (n *Node) cancelAll(ctx context.Context, dead []string) error {
 		return err
 	}
 	for _, j := range joiners {
-		n.wg.Go(func() { n.respond(j, "request canceled because some required nodes are dead") })
+		n.wg.Go(func() { n.respond(j, rules.RequestCancelled) })
 	}
 	return nil
 }
@@ -172,12 +171,8 @@ func (n *Node) begin(ctx context.Context, r *topoNode) error {
 		switch x.Request {
 		case rules.Join, rules.Replace:
 			x.Stage, x.InGroup0 = stageAccept, true
-		case rules.Leave:
-			x.State, x.Stage = rules.Decommissioning, stageReadOld
-		case rules.Remove:
-			x.State, x.Stage = rules.Removing, stageReadOld
-		case rules.Rebuild:
-			x.State, x.Stage = rules.Rebuilding, stageReadOld
+		default:
+			x.State, x.Stage = x.Request.Begins(), stageReadOld
 		}
 		return nil
 	})

@@ -55,7 +55,7 @@ func (n *Node) shadowRound(seeds []string) ([]shadowMember, error) {
 			}
 		}
 		if !n.clock.Now().Before(end) {
-			return nil, runtimeErrorf("Unable to gossip with any nodes=%s (ShadowRound).", idSet(others))
+			return nil, runtimeErrorf("%s", rules.NoSeedReached(idSet(others)))
 		}
 		if err := n.sleep(time.Second); err != nil {
 			return nil, err

@@ -75,7 +75,7 @@ func (n *Node) updateFeatures(ctx context.Context, st *topology) (bool, error) {
 // turnedAway is why a newcomer whose turn has come is not accepted; "" when it is.
 func (s *topology) turnedAway(x *topoNode) string {
 	if (x.Request == rules.Join || x.Request == rules.Replace) && !supports(x.Features, s.Features) {
-		return fmt.Sprintf("Feature check failed. The new node does not support features that the cluster has enabled: {%s}", s.Features)
+		return rules.FeaturesLacking("{" + s.Features + "}")
 	}
 	return rules.TurnedAway(s, x.Request, x.Replaces)
 }
@@ -89,7 +89,7 @@ func (n *Node) turnAway(ctx context.Context, x *topoNode, reason string) error {
 			return errNoChange
 		}
 		t.finishTask(y.RequestID, "Join is rejected during validation", time.Now().UTC())
-		y.State, y.Request = rules.Left, ""
+		y.State, y.Request = y.Request.Cancelled(), ""
 		return nil
 	})
 	if err == nil {

@@ -43,10 +43,11 @@ type joinResponse struct {
 
 // join is storage_service::join_cluster: it returns when the node is a normal member.
 func (n *Node) join(gen int64, seeds []string) error {
-	switch n.local.get("bootstrapped") {
-	case "DECOMMISSIONED":
-		return runtimeErrorf("This node was decommissioned and will not rejoin the ring unless all existing data is removed and the node is bootstrapped again")
-	case "COMPLETED":
+	disk := n.disk()
+	if why := disk.StartRefused(rules.Absent); why != "" {
+		return runtimeErrorf("%s", why)
+	}
+	if disk.Completed {
 		return n.rejoin(gen)
 	}
 	n.mu.Lock()
@@ -77,6 +78,11 @@ func (n *Node) join(gen int64, seeds []string) error {
 	return n.joinExisting(gen, seeds, contact, replaces, ignore)
 }
 
+func (n *Node) disk() rules.Disk {
+	s := n.local.get("bootstrapped")
+	return rules.Disk{Decommissioned: s == "DECOMMISSIONED", Completed: s == "COMPLETED"}
+}
+
 // rejoin is the restart of a member; it returns when gossip has settled.
 func (n *Node) rejoin(gen int64) error {
 	if n.o.ReplaceAddress != "" {
@@ -86,9 +92,8 @@ func (n *Node) rejoin(gen int64) error {
 	if err != nil || !ok {
 		return runtimeErrorf("load group 0: state is missing (%v)", err)
 	}
-	s := n.g0.state()
-	if s.State(n.hostID) == rules.Left {
-		return runtimeErrorf("A node that already left the cluster cannot be restarted")
+	if why := n.disk().StartRefused(n.g0.state().State(n.hostID)); why != "" {
+		return runtimeErrorf("%s", why)
 	}
 	if err := n.tr.listen(n.ctx, n.o.ListenAddress); err != nil {
 		return &startupError{fmt.Sprintf("std::system_error (error system:98, %v)", err)}
@@ -238,7 +243,7 @@ func (n *Node) replaceTarget(seeds []string) (string, []string, error) {
 // form creates a new cluster with this node as its only member.
 func (n *Node) form(gen int64) error {
 	if n.o.ZeroToken {
-		return runtimeErrorf("Cannot start the first node in the cluster as zero-token")
+		return runtimeErrorf(rules.FirstZeroToken)
 	}
 	now := time.Now().UTC()
 	task := newTaskID()
@@ -369,7 +374,7 @@ func (n *Node) waitAlive(ids []string) error {
 			return nil
 		}
 		if !time.Now().Before(end) {
-			return runtimeErrorf("Failed to mark node as alive in 30000 ms, nodes=%s, live_nodes=%s", idSet(ids), idSet(n.liveIDs()))
+			return runtimeErrorf(rules.NotAlive+", nodes=%s, live_nodes=%s", idSet(ids), idSet(n.liveIDs()))
 		}
 		if err := n.sleep(100 * time.Millisecond); err != nil {
 			return err

@@ -23,7 +23,7 @@ func (n *Node) drive(ctx context.Context, t *topoNode) error {
 			return n.rollback(ctx, t, "Rolled back: "+err.Error())
 		}
 		if err := n.streamTo(ctx, t); err != nil {
-			return n.rollback(ctx, t, "Rolled back: Failed stream ranges: "+err.Error())
+			return n.rollback(ctx, t, rules.StreamFailed(err.Error()))
 		}
 		return n.setStage(ctx, t, stageReadNew)
 	case stageReadNew:
@@ -75,8 +75,8 @@ func (n *Node) accept(ctx context.Context, x *topoNode) error {
 			return errNoChange
 		}
 		y.Stage = stageReadOld
+		y.State = y.Request.Begins()
 		if y.Request == rules.Replace {
-			y.State = rules.Replacing
 			if y.ZeroToken {
 				return nil
 			}
@@ -85,7 +85,6 @@ func (n *Node) accept(ctx context.Context, x *topoNode) error {
 			}
 			return nil
 		}
-		y.State = rules.Bootstrapping
 		if !y.ZeroToken {
 			y.Tokens = randomTokens(tokensPerNode)
 		}
@@ -191,19 +190,15 @@ func (n *Node) complete(ctx context.Context, x *topoNode) error {
 		if y == nil || y.Stage != stageReadNew {
 			return errNoChange
 		}
-		switch y.State {
-		case rules.Bootstrapping, rules.Rebuilding:
-			y.State, y.Stage, y.Request = rules.Normal, "", ""
-			t.finishTask(y.RequestID, "", time.Now().UTC())
-		case rules.Replacing:
-			y.State, y.Stage, y.Request = rules.Normal, "", ""
-			if old := t.node(y.Replaces); old != nil {
-				old.State, old.Tokens, old.InGroup0, old.Request = rules.Left, nil, false, ""
-			}
-			t.finishTask(y.RequestID, "", time.Now().UTC())
-		case rules.Decommissioning, rules.Removing:
+		if y.Request.Ends() == rules.Left {
 			y.Stage = stageLeftRing
+			return nil
 		}
+		if old := t.node(y.Replaces); old != nil && y.Request == rules.Replace {
+			old.State, old.Tokens, old.InGroup0, old.Request = rules.Left, nil, false, ""
+		}
+		y.State, y.Stage, y.Request = y.Request.Ends(), "", ""
+		t.finishTask(y.RequestID, "", time.Now().UTC())
 		return nil
 	})
 }
@@ -248,15 +243,14 @@ func (n *Node) rollback(ctx context.Context, x *topoNode, why string) error {
 			return errNoChange
 		}
 		t.finishTask(y.RequestID, why, time.Now().UTC())
-		switch y.State {
-		case rules.Decommissioning, rules.Removing, rules.Rebuilding:
-			y.State, y.Stage, y.Request = rules.Normal, "", ""
-		default:
+		if s := y.Request.RolledBack(); s != rules.Left {
+			y.State, y.Stage, y.Request = s, "", ""
+		} else {
 			y.Stage = stageRollback
 		}
 		return nil
 	})
-	if err == nil && (x.State == rules.None || x.State == rules.Bootstrapping || x.State == rules.Replacing) {
+	if err == nil && x.Request.RolledBack() == rules.Left {
 		// The joiner reads the reason in the replicated state before its connections are dropped.
 		cctx, cancel := context.WithTimeout(ctx, n.timeout(5*time.Second))
 		defer cancel()

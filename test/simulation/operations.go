@@ -42,7 +42,7 @@ func (w *world) leaves(g *group, r *request) {
 	switch {
 	case s.ended || len(w.dead(g, r)) > 0:
 		w.tracef("decommission of %s is rolled back", short(r.id))
-		g.set(r.id, normal)
+		g.set(r.id, r.kind.RolledBack())
 		if g.current = nil; !s.ended {
 			s.mode = "NORMAL"
 		}

@@ -193,10 +193,11 @@ func (w *world) boot(p *pod, seeds []string, replace string, ignore []string) {
 // arrive is the moment at which a process finds out what it is.
 func (w *world) arrive(s *process) {
 	d := s.disk
+	why := rules.Disk{Decommissioned: d.decommissioned, Completed: d.complete}.StartRefused(rules.Absent)
 	switch {
 	case s.ended:
-	case d.decommissioned:
-		w.exit(s, "This node was decommissioned and will not rejoin the ring unless all existing data is removed and the node is bootstrapped again")
+	case why != "":
+		w.exit(s, why)
 	case d.complete:
 		w.comeBack(s)
 	case d.group != nil && s.replace != "" && d.group.members[s.id] == normal && d.group.members[s.replace] == "":
@@ -240,7 +241,7 @@ func (w *world) discover(s *process) {
 	others := slices.DeleteFunc(slices.Clone(s.seeds), func(a string) bool { return a == own })
 	if len(others) == 0 {
 		if s.replace != "" {
-			w.exit(s, "Unable to gossip with any nodes (ShadowRound)")
+			w.exit(s, rules.NoSeedReached("{}"))
 			return
 		}
 		w.found(s)
@@ -260,7 +261,7 @@ func (w *world) discover(s *process) {
 // found makes a new cluster.
 func (w *world) found(s *process) {
 	if !s.pod.set.tokens {
-		w.exit(s, "Cannot start the first node in the cluster as zero-token") // as ScyllaDB's test of zero-token nodes expects
+		w.exit(s, rules.FirstZeroToken)
 		return
 	}
 	// One whose only node was stopped before it had COMPLETED is no cluster: that node never comes back (5.4), and no other has joined.
@@ -337,7 +338,7 @@ func (w *world) ask(s *process) {
 	if g.outdated(w, s) {
 		s.disk.asked, g.left[s.id] = true, true
 		g.changed()
-		w.exit(s, "Feature check failed. This node does not support some features that are enabled in the cluster")
+		w.exit(s, rules.FeaturesLacking("{}"))
 		return
 	}
 	s.disk.asked, s.request = true, r
@@ -479,11 +480,11 @@ func (w *world) begun(g *group, r *request) {
 	w.tracef("the coordinator %s begins %s of %s", g.leader.pod.name, r.kind, short(r.id))
 	switch r.kind {
 	case rules.Remove:
-		g.set(r.id, rules.Removing)
+		g.set(r.id, r.kind.Begins())
 		r.phase, r.next = 2, w.now.Add(w.between(5*time.Second, 20*time.Second))
 		return
 	case rules.Leave:
-		g.set(r.id, rules.Decommissioning)
+		g.set(r.id, r.kind.Begins())
 		r.proc.mode, r.next = "LEAVING", w.now.Add(w.between(20*time.Second, 4*time.Minute))
 		return
 	}
@@ -517,20 +518,18 @@ func (w *world) advance(g *group) {
 		switch {
 		case !s.ended && w.alive(g.leader, s.id):
 			s.disk.group = g
-			st := joining
 			if r.kind == rules.Replace {
 				g.set(r.target, rules.BeingReplaced)
-				st = rules.Replacing
 			}
-			g.set(s.id, st)
+			g.set(s.id, r.kind.Begins())
 			s.seen, s.mode = g.seen, "BOOTSTRAP"
 			r.phase, r.next = 1, w.now.Add(w.between(5*time.Second, 60*time.Second))
 		case !w.now.Before(r.until):
-			w.rollBack(g, r, "Failed to mark node as alive in 30000 ms")
+			w.rollBack(g, r, rules.NotAlive)
 		}
 	case 1:
 		if dead := w.dead(g, r); len(dead) > 0 || s.ended || !w.alive(g.leader, s.id) {
-			w.rollBack(g, r, "Rolled back: Failed stream ranges: nodes {"+shorts(dead)+"} are dead")
+			w.rollBack(g, r, rules.StreamFailed("nodes {"+shorts(dead)+"} are dead"))
 			return
 		}
 		if w.now.Before(r.next) {
@@ -542,7 +541,7 @@ func (w *world) advance(g *group) {
 			g.drop(r.target)
 			completes = w.between(5*time.Second, time.Minute) // tablets are rebuilt first (5.4)
 		}
-		g.set(s.id, normal)
+		g.set(s.id, r.kind.Ends())
 		s.seen = g.seen
 		w.result.Joined++
 		w.observeEnd(r, false, nil)
@@ -571,7 +570,7 @@ func (w *world) rollBack(g *group, r *request, why string) {
 // cancelled: the newcomer is left for ever (4.2, 4.3). This is where a join turns out to have been unsafe.
 func (w *world) cancelled(g *group, r *request, dead []string) {
 	w.tracef("%s of %s is cancelled, dead nodes %s", r.kind, short(r.id), shorts(dead))
-	if r.kind == rules.Remove || r.kind == rules.Leave {
+	if r.kind.Cancelled() != rules.Left {
 		return
 	}
 	g.left[r.id] = true
@@ -579,7 +578,7 @@ func (w *world) cancelled(g *group, r *request, dead []string) {
 	w.result.Lost++
 	w.judgeCancelled(r, dead)
 	if !r.proc.ended {
-		w.exit(r.proc, "request canceled because some required nodes are dead")
+		w.exit(r.proc, rules.RequestCancelled)
 	}
 }
 
