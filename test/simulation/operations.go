@@ -140,7 +140,8 @@ func (w *world) readRequests() {
 			continue
 		}
 		step := w.replacementStep(name)
-		if step == nil || !w.lost[name] || slices.Contains(rec.SkipChecks, replace.CheckDownFor) {
+		gone := w.lost[name] || p != nil && w.removed(p.claim.disk.id)
+		if step == nil || !gone || slices.Contains(rec.SkipChecks, replace.CheckDownFor) {
 			continue
 		}
 		if slices.ContainsFunc(step.Checks, func(c replace.Check) bool {

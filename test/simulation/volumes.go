@@ -11,6 +11,7 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/replace"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
@@ -82,12 +83,12 @@ func (w *world) mendVolume(member string, of *disk) {
 		return
 	}
 	if p != nil && p.waits() && slices.ContainsFunc(p.barrier.verdict.Blockers, func(b matrix.Blocker) bool { return b.Reason == words.ForeignVolume }) {
-		if w.member(w.service[member].Annotations[api.AnnotationHostID]) {
-			w.requestReplace(member)
-		} else {
+		svc := w.service[member]
+		if rec := replace.ReadRecord(svc.Labels, svc.Annotations); !w.member(svc.Annotations[api.AnnotationHostID]) {
 			w.wipe(p)
+		} else if !rec.Requested && !rec.Open() {
+			w.requestReplace(member)
 		}
-		return
 	}
 	w.after(time.Minute, func() { w.mendVolume(member, of) })
 }
