@@ -102,7 +102,7 @@ func TestEntrypointSupervises(t *testing.T) {
 	if _, body, _ := request(t.Context(), "GET", url+"/storage_service/scylla_release_version"); !strings.HasPrefix(body, `"2026.1.0-0.`) {
 		t.Errorf("version %s", body)
 	}
-	if _, body, _ := request(t.Context(), "GET", url+"/snitch/rack"); body != `"r1"` {
+	if _, body, _ := request(t.Context(), "GET", url+"/failure_detector/endpoints"); !strings.Contains(body, `"r1"`) {
 		t.Errorf("rack %s", body)
 	}
 	for _, tc := range []struct {
@@ -354,9 +354,6 @@ func TestNodetool(t *testing.T) {
 			tool.client = c.Network.Client()
 			code := tool.run(&out, &out)
 			return out.String(), code
-		}
-		if out, code := run("version"); code != 0 || out != "ReleaseVersion: 3.0.8\n" {
-			t.Errorf("%q %d", out, code)
 		}
 		if out, code := run("info"); code != 0 || !strings.Contains(out, n.HostID()) {
 			t.Errorf("%q %d", out, code)

@@ -68,7 +68,6 @@ func (g *gossiper) stateLocked(hostID string) *endpointState {
 type endpointView struct {
 	endpointState
 	Alive     bool
-	DownSince time.Time
 	FirstSeen time.Time
 	Updated   time.Time
 }
@@ -82,7 +81,7 @@ func (g *gossiper) view() []endpointView {
 		out = append(out, endpointView{endpointState: *g.me, Alive: g.me.status() != "shutdown", Updated: time.Now()})
 	}
 	for _, p := range g.peers {
-		out = append(out, endpointView{endpointState: *p.st, Alive: p.alive, DownSince: p.downSince, FirstSeen: p.firstSeen, Updated: p.updated})
+		out = append(out, endpointView{endpointState: *p.st, Alive: p.alive, FirstSeen: p.firstSeen, Updated: p.updated})
 	}
 	slices.SortFunc(out, func(a, b endpointView) int {
 		return cmp.Or(compareIP(a.IP, b.IP), cmp.Compare(a.HostID, b.HostID))

@@ -41,7 +41,6 @@ func (g *gossiper) considerLocked(p *peerView) {
 
 func (g *gossiper) markDownLocked(p *peerView) {
 	p.alive = false
-	p.downSince = g.clock.Now()
 	g.bumpLocked()
 	g.log.info("gossip", "InetAddress %s/%s is now DOWN, status = %s", p.st.HostID, p.st.IP, p.st.status())
 }

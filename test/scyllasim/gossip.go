@@ -78,7 +78,6 @@ type gossipAck struct {
 type peerView struct {
 	st        *endpointState
 	alive     bool
-	downSince time.Time
 	firstSeen time.Time // when this generation was first seen here
 	updated   time.Time // wall time
 	echoing   bool
@@ -127,7 +126,7 @@ func (g *gossiper) addSaved(hostID, ip, dc, rack string) {
 		st: &endpointState{HostID: hostID, IP: ip, App: map[int]appValue{
 			appHostID: {Value: hostID}, appDC: {Value: dc}, appRack: {Value: rack},
 		}},
-		downSince: now, firstSeen: now, updated: time.Now(),
+		firstSeen: now, updated: time.Now(),
 	}
 }
 
@@ -338,7 +337,7 @@ func (g *gossiper) merge(states []*endpointState) {
 			continue
 		case p == nil:
 			now := g.clock.Now()
-			p = &peerView{st: st, firstSeen: now, downSince: now}
+			p = &peerView{st: st, firstSeen: now}
 			g.peers[st.HostID] = p
 			moved = true
 		case !st.newer(p.st):

@@ -26,7 +26,6 @@ type nodetool struct {
 var nodetoolOperations = map[string]func(t *nodetool) (string, error){
 	"drain":         func(t *nodetool) (string, error) { return t.post("/storage_service/drain") },
 	"decommission":  func(t *nodetool) (string, error) { return t.post("/storage_service/decommission") },
-	"flush":         func(t *nodetool) (string, error) { return t.post("/storage_service/flush") },
 	"enablebinary":  func(t *nodetool) (string, error) { return t.post("/storage_service/native_transport") },
 	"disablebinary": func(t *nodetool) (string, error) { return t.do(http.MethodDelete, "/storage_service/native_transport") },
 	"removenode": func(t *nodetool) (string, error) {
@@ -34,10 +33,6 @@ var nodetoolOperations = map[string]func(t *nodetool) (string, error){
 			return "", errors.New("required parameters are missing: remove-operation")
 		}
 		return t.post("/storage_service/remove_node?host_id=" + url.QueryEscape(t.words[1]) + "&ignore_nodes=" + url.QueryEscape(t.ignore))
-	},
-	"version": func(t *nodetool) (string, error) {
-		out, err := t.do(http.MethodGet, "/storage_service/release_version")
-		return "ReleaseVersion: " + strings.Trim(out, `"`), err
 	},
 	// Native transport is not there (404) before the node has joined, and so nodetool info fails, too.
 	"info": func(t *nodetool) (string, error) {
@@ -48,8 +43,8 @@ var nodetoolOperations = map[string]func(t *nodetool) (string, error){
 	},
 }
 
-// NodetoolCommand is a small nodetool over the REST API: drain, decommission, removenode, flush, status, info, version,
-// enablebinary, disablebinary. It returns 1 when the operation is unknown or fails.
+// NodetoolCommand is a small nodetool over the REST API: drain, decommission, removenode, status, info, enablebinary,
+// disablebinary. It returns 1 when the operation is unknown or fails.
 func NodetoolCommand(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	return parseNodetool(ctx, args).run(stdout, stderr)
 }

@@ -53,7 +53,6 @@ func TestRESTBodies(t *testing.T) {
 		numbers := regexp.MustCompile(`("(?:generation|version|update_time)"): \d+`)
 		loads := regexp.MustCompile(`("application_state": 1, "value"): "\d+"|("key": "10[^"]+", "value"): \d+`)
 		tokens := regexp.MustCompile(`("<token>", )+"<token>"`)
-		pairs := regexp.MustCompile(`(\{"key": "<token>", "value": )"[^"]+"\}(, \{"key": "<token>", "value": "[^"]+"\})*`)
 		// The order of arrays over unordered containers is not part of the answer.
 		items := regexp.MustCompile(`^\[(\{.*\})\]$`)
 		var b strings.Builder
@@ -73,7 +72,6 @@ func TestRESTBodies(t *testing.T) {
 			body = numbers.ReplaceAllString(body, "$1: <n>")
 			body = loads.ReplaceAllString(body, "$1$2: <load>")
 			body = tokens.ReplaceAllString(body, `"<token>", ...`)
-			body = pairs.ReplaceAllString(body, `$1...}, ...`)
 			if m := items.FindStringSubmatch(body); m != nil && strings.HasPrefix(path, "/storage_service/host_id") {
 				l := strings.Split(m[1], "},{")
 				for i := range l {
@@ -86,15 +84,14 @@ func TestRESTBodies(t *testing.T) {
 		}
 		for _, p := range []string{
 			"/storage_service/host_id", "/storage_service/hostid/local", "/storage_service/hostid/local/",
-			"/gossiper/endpoint/live", "/gossiper/endpoint/live/", "/gossiper/endpoint/down/", "/gossiper/downtime/10.0.0.2",
+			"/gossiper/endpoint/live", "/gossiper/endpoint/live/", "/gossiper/endpoint/down/",
 			"/storage_service/nodes/joining", "/storage_service/nodes/leaving", "/storage_service/nodes/excluded",
 			"/storage_service/tokens/10.0.0.1", "/storage_service/tokens/10.0.0.3", "/storage_service/tokens/10.9.9.9", "/storage_service/tokens/nonsense",
-			"/storage_service/tokens_endpoint", "/storage_service/operation_mode",
+			"/storage_service/operation_mode",
 			"/storage_service/scylla_release_version", "/storage_service/release_version",
-			"/storage_service/schema_version", "/storage_proxy/schema_versions", "/storage_service/cluster_name", "/storage_service/load_map",
+			"/storage_service/schema_version", "/storage_proxy/schema_versions", "/storage_service/load_map",
 			"/storage_service/native_transport",
-			"/storage_service/raft_topology/upgrade", "/storage_service/keyspaces", "/storage_service/keyspaces?type=user", "/snitch/datacenter", "/snitch/rack",
-			"/snitch/datacenter?host=10.0.0.2", "/snitch/rack?host=10.0.0.2", "/snitch/datacenter?host=10.9.9.9", "/snitch/rack?host=10.9.9.9",
+			"/storage_service/raft_topology/upgrade", "/storage_service/keyspaces", "/storage_service/keyspaces?type=user",
 			"/failure_detector/endpoints/",
 			"/raft/leader_host", "/task_manager/list_module_tasks/node_ops", "/task_manager/list_module_tasks/nope",
 			"/task_manager/task_status/<task-3>", "/task_manager/task_status/" + unknownID,
@@ -105,7 +102,7 @@ func TestRESTBodies(t *testing.T) {
 		for _, p := range []string{
 			"/storage_service/remove_node", "/storage_service/remove_node?host_id=<id-2>", "/storage_service/keyspace_flush/system?cf=local",
 			"/storage_service/keyspace_flush/nope", "/storage_service/exclude_node",
-			"/task_manager/abort_task/<task-3>", "/raft/read_barrier?timeout=0", "/raft/read_barrier",
+			"/task_manager/abort_task/<task-3>",
 		} {
 			show("normal", c.Node(0), "POST", p)
 		}

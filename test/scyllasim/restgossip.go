@@ -17,24 +17,6 @@ func (n *Node) endpoints(live bool) (any, error) {
 	return ips, nil
 }
 
-func (n *Node) endpointAt(ip string) (endpointView, error) {
-	id := n.hostAt(ip)
-	for _, e := range n.gossip.view() {
-		if e.HostID == id {
-			return e, nil
-		}
-	}
-	return endpointView{}, runtimeErrorf("Could not get endpoint state for endpoint %s", ip)
-}
-
-func (n *Node) apiDowntime(c apiCall) (any, error) {
-	// An unknown endpoint was never marked DOWN.
-	if e, err := n.endpointAt(c.param); err == nil && !e.Alive && !e.DownSince.IsZero() {
-		return n.clock.Now().Sub(e.DownSince).Microseconds(), nil
-	}
-	return 0, nil
-}
-
 func (n *Node) apiFDEndpoints(apiCall) (any, error) {
 	out := streamed{}
 	for _, e := range n.gossip.view() {

@@ -132,18 +132,6 @@ func (n *Node) apiTokens(c apiCall) (any, error) {
 	return out, nil
 }
 
-func (n *Node) apiTokensEndpoint(apiCall) (any, error) {
-	out := streamed{}
-	for _, t := range n.g0.state().ring() {
-		ip, err := n.mustAddress(t.node.HostID)
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, obj{{"key", itoa(t.token)}, {"value", ip}})
-	}
-	return out, nil
-}
-
 func (n *Node) addressesIn(want func(t *topoNode) bool) (any, error) {
 	ips := []string{}
 	for _, t := range n.g0.state().sorted() {
@@ -180,28 +168,4 @@ func (n *Node) apiExcluded(apiCall) (any, error) {
 		}
 	}
 	return out, nil
-}
-
-func (n *Node) location(c apiCall, dc bool) (any, error) {
-	pick := func(d, r string) string {
-		if dc {
-			return d
-		}
-		return r
-	}
-	host := c.FormValue("host")
-	if host == "" || n.isMe(host) {
-		return pick(n.o.DC, n.o.Rack), nil
-	}
-	if id := n.memberAt(host); id != "" {
-		if t := n.g0.state().node(id); t != nil && t.DC != "" {
-			return pick(t.DC, t.Rack), nil
-		}
-		for _, e := range n.gossip.view() {
-			if e.HostID == id && e.App[appDC].Value != "" {
-				return pick(e.App[appDC].Value, e.App[appRack].Value), nil
-			}
-		}
-	}
-	return pick("UNKNOWN_DC", "UNKNOWN_RACK"), nil
 }

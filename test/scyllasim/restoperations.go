@@ -3,12 +3,9 @@
 package scyllasim
 
 import (
-	"context"
 	"errors"
 	"fmt"
-	"strconv"
 	"strings"
-	"time"
 
 	"github.com/google/uuid"
 )
@@ -24,36 +21,6 @@ func (n *Node) apiLeader(c apiCall) (any, error) {
 		return id, nil
 	}
 	return uuid.Nil.String(), nil
-}
-
-func (n *Node) apiReadBarrier(c apiCall) (any, error) {
-	if !n.v.readBarrierAPI() {
-		return nil, &apiError{404, "Not found"}
-	}
-	timeout := 60 * time.Second
-	if s := c.FormValue("timeout"); s != "" {
-		sec, err := strconv.ParseInt(s, 10, 64)
-		if err != nil || sec <= 0 {
-			return nil, badParam("Timeout must be a positive number.")
-		}
-		timeout = time.Duration(sec) * time.Second
-	}
-	ctx, cancel := context.WithTimeout(n.ctx, n.timeout(timeout))
-	defer cancel()
-	for {
-		// A leader that has committed in its term has a majority; a follower asks it.
-		if n.g0.leadership() != nil {
-			return void{}, nil
-		}
-		if id := n.g0.leaderID(); id != "" && n.sendTo(ctx, id, "barrier", barrierRequest{Know: n.hostID}, nil) == nil {
-			return void{}, nil
-		}
-		select {
-		case <-ctx.Done():
-			return nil, &startupError{"seastar::timed_out_error (timedout)"}
-		case <-n.clock.After(200 * time.Millisecond):
-		}
-	}
 }
 
 func (n *Node) apiSchema(apiCall) (any, error) {

@@ -2,8 +2,6 @@
 
 package scyllasim
 
-import "strings"
-
 type apiRoute struct {
 	stage int32
 	serve func(n *Node, c apiCall) (any, error)
@@ -13,35 +11,28 @@ type apiRoute struct {
 var apiRoutes = map[string]apiRoute{
 	"GET /system/uptime_ms":                  {1, func(n *Node, _ apiCall) (any, error) { return n.uptime().Milliseconds(), nil }},
 	"GET /v2/config/{}":                      {1, (*Node).apiConfig},
-	"GET /v2":                                {1, func(*Node, apiCall) (any, error) { return raw(`{"swagger": "2.0"}`), nil }},
 	"GET /task_manager/list_module_tasks/{}": {1, (*Node).apiModuleTasks},
 	"GET /task_manager/task_status/{}":       {1, (*Node).apiTaskStatus},
 	"POST /task_manager/abort_task/{}":       {1, (*Node).apiAbortTask},
 
-	"GET /storage_service/hostid/local":    {2, (*Node).apiLocalHostID},
-	"GET /storage_service/host_id":         {2, (*Node).apiHostIDs},
-	"GET /storage_service/tokens":          {2, (*Node).apiAllTokens},
-	"GET /storage_service/tokens/{}":       {2, (*Node).apiTokens},
-	"GET /storage_service/tokens_endpoint": {2, (*Node).apiTokensEndpoint},
-	"GET /storage_service/nodes/joining":   {2, (*Node).apiJoining},
-	"GET /storage_service/nodes/leaving":   {2, (*Node).apiLeaving},
-	"GET /storage_service/nodes/excluded":  {2, (*Node).apiExcluded},
-	"GET /snitch/datacenter":               {2, func(n *Node, c apiCall) (any, error) { return n.location(c, true) }},
-	"GET /snitch/rack":                     {2, func(n *Node, c apiCall) (any, error) { return n.location(c, false) }},
-	"GET /gossiper/endpoint/live":          {2, func(n *Node, _ apiCall) (any, error) { return n.endpoints(true) }},
-	"GET /gossiper/endpoint/down":          {2, func(n *Node, _ apiCall) (any, error) { return n.endpoints(false) }},
-	"GET /gossiper/downtime/{}":            {2, (*Node).apiDowntime},
-	"GET /failure_detector/endpoints":      {2, (*Node).apiFDEndpoints},
+	"GET /storage_service/hostid/local":   {2, (*Node).apiLocalHostID},
+	"GET /storage_service/host_id":        {2, (*Node).apiHostIDs},
+	"GET /storage_service/tokens":         {2, (*Node).apiAllTokens},
+	"GET /storage_service/tokens/{}":      {2, (*Node).apiTokens},
+	"GET /storage_service/nodes/joining":  {2, (*Node).apiJoining},
+	"GET /storage_service/nodes/leaving":  {2, (*Node).apiLeaving},
+	"GET /storage_service/nodes/excluded": {2, (*Node).apiExcluded},
+	"GET /gossiper/endpoint/live":         {2, func(n *Node, _ apiCall) (any, error) { return n.endpoints(true) }},
+	"GET /gossiper/endpoint/down":         {2, func(n *Node, _ apiCall) (any, error) { return n.endpoints(false) }},
+	"GET /failure_detector/endpoints":     {2, (*Node).apiFDEndpoints},
 
-	"GET /raft/leader_host":   {3, (*Node).apiLeader},
-	"POST /raft/read_barrier": {3, (*Node).apiReadBarrier},
+	"GET /raft/leader_host": {3, (*Node).apiLeader},
 
 	"GET /storage_service/operation_mode":         {4, func(n *Node, _ apiCall) (any, error) { return n.Mode(), nil }},
 	"GET /storage_service/scylla_release_version": {4, func(n *Node, _ apiCall) (any, error) { return n.v.Release(), nil }},
 	"GET /storage_service/release_version":        {4, func(*Node, apiCall) (any, error) { return cassandraVersion, nil }},
 	"GET /storage_service/schema_version":         {4, (*Node).apiSchema},
 	"GET /storage_proxy/schema_versions":          {4, (*Node).apiSchemas},
-	"GET /storage_service/cluster_name":           {4, func(n *Node, _ apiCall) (any, error) { return n.o.ClusterName, nil }},
 	"GET /storage_service/load":                   {4, func(n *Node, _ apiCall) (any, error) { return n.load(), nil }},
 	"GET /storage_service/generation_number":      {4, func(n *Node, _ apiCall) (any, error) { return n.gossip.generation(), nil }},
 	"GET /storage_service/keyspaces":              {4, (*Node).apiKeyspaces},
@@ -53,7 +44,6 @@ var apiRoutes = map[string]apiRoute{
 	"POST /storage_service/remove_node":           {4, (*Node).apiRemoveNode},
 	"POST /storage_service/exclude_node":          {4, (*Node).apiExcludeNode},
 	"POST /storage_service/drain":                 {4, func(n *Node, _ apiCall) (any, error) { return void{}, n.drainNode() }},
-	"POST /storage_service/flush":                 {4, func(n *Node, _ apiCall) (any, error) { return void{}, n.flushSystem() }},
 	"POST /storage_service/keyspace_flush/{}":     {4, (*Node).apiKeyspaceFlush},
 
 	"GET /storage_service/load_map":         {6, (*Node).apiLoadMap},
@@ -74,48 +64,20 @@ func (n *Node) apiConfig(c apiCall) (any, error) {
 	switch c.param {
 	case "failure_detector_timeout_in_ms":
 		return n.o.FailureDetectorTimeout.Milliseconds(), nil
-	case "shadow_round_ms":
-		return n.o.ShadowRound.Milliseconds(), nil
 	case "replace_node_first_boot":
 		if n.v.replaceByHostID() {
 			return n.o.ReplaceNodeFirstBoot, nil
 		}
-	case "replace_address_first_boot":
-		return n.o.ReplaceAddressFirstBoot, nil
-	case "replace_address":
-		return n.o.ReplaceAddress, nil
 	case "enable_repair_based_node_ops":
 		return !n.o.NoRepairBasedOps, nil
 	case "allowed_repair_based_node_ops":
 		return "replace,removenode,rebuild,bootstrap,decommission", nil
 	case "maintenance_mode":
 		return false, nil
-	case "ignore_dead_nodes_for_replace":
-		return strings.Join(n.o.IgnoreDeadNodes, ","), nil
-	case "broadcast_address":
-		return n.o.BroadcastAddress, nil
-	case "listen_address":
-		return n.o.ListenAddress, nil
 	case "rpc_address":
 		return n.o.RPCAddress, nil
-	case "cluster_name":
-		return n.o.ClusterName, nil
-	case "endpoint_snitch":
-		return n.o.Snitch, nil
-	case "num_tokens":
-		return tokensPerNode, nil
-	case "api_port":
-		return n.o.APIPort, nil
 	case "native_transport_port":
 		return n.o.CQLPort, nil
-	case "storage_port":
-		return n.o.StoragePort, nil
-	case "data_file_directories":
-		return []string{n.o.Dir + "/data"}, nil
-	case "commitlog_directory":
-		return n.o.Dir + "/commitlog", nil
-	case "sstable_format":
-		return "me", nil
 	}
 	return nil, &apiError{404, "Not found"}
 }

@@ -155,7 +155,6 @@ func (v Version) orphanRemover() bool       { return v.since("6.1.0", "2025.1.0"
 func (v Version) notifyUp() bool            { return v.since("6.1.0", "2025.1.0") }
 func (v Version) onlyNormalAnnounces() bool { return v.since("", "2026.2.0") }
 func (v Version) upgradeAlwaysDone() bool   { return v.since("", "2026.2.0") }
-func (v Version) readBarrierAPI() bool      { return v.since("6.1.0", "2025.1.0") }
 func (v Version) gossipRoutesAfterSS() bool { return !v.since("6.2.0", "2025.1.0") }
 func (v Version) zeroTokenNodes() bool      { return v.since("6.2.0", "2025.1.0") }
 func (v Version) rebuildsTablets() bool     { return v.since("6.0.0", "2024.2.0") }

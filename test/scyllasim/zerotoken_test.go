@@ -26,9 +26,6 @@ func TestZeroTokenNodeIsANormalMemberWithoutTokens(t *testing.T) {
 			if got := list(t, observer, "/storage_service/tokens/"+n.Address()); len(got) != 0 {
 				t.Errorf("%s: tokens %v", observer.Address(), got)
 			}
-			if _, body := get(t, observer, "/storage_service/tokens_endpoint"); strings.Contains(body, `"`+n.Address()+`"`) {
-				t.Errorf("%s: the ring has the zero-token node", observer.Address())
-			}
 		}
 		if m := text(t, n, "/storage_service/operation_mode"); m != modeNormal {
 			t.Errorf("mode %s", m)
