@@ -311,10 +311,15 @@ func (c *Cluster) unlisted(id hostid.ID) bool {
 // heldAtBarrier reports whether the member's ScyllaDB does not run because its barrier blocks it.
 // With a node on its volume the barrier would have opened, as for a restart. So a host ID in the
 // rows is not this member's. A DOWN host ID can be the reason why it waits, for example the new
-// node of a failed replacement.
+// node of a failed replacement. If ScyllaDB has run in this Pod, as before its Kubernetes node
+// restarted, it may have joined. A barrier that cannot read the volume waits for that very node.
 func (c *Cluster) heldAtBarrier(name string) bool {
 	pod := c.ix.pods[name]
-	return pod != nil && (waitsInBarrier(pod) || waitsInLauncher(pod))
+	if pod == nil {
+		return false
+	}
+	st := ScyllaDBStatus(pod)
+	return waitsInLauncher(pod) || waitsInBarrier(pod) && (st == nil || st.RestartCount == 0)
 }
 
 // otherDatacenter returns the strongest sign that the cluster may have a datacenter whose members

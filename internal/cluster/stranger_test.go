@@ -58,6 +58,24 @@ func TestAVolumeIsOfThePodThatItWasMadeWith(t *testing.T) {
 	}
 }
 
+// A Pod whose ScyllaDB has run, and which waits at its barrier after its Kubernetes node restarted, may be the node that nobody knows. It records one that was removed.
+func TestAPodAtItsBarrierMayHaveJoined(t *testing.T) {
+	const name = "demo-rack2-0"
+	for restarts, ours := range map[int32]bool{0: false, 1: true} {
+		st := newStage(t, 2, 1)
+		st.Services[name].Annotations[api.AnnotationHostID] = "99999999-0000-4000-8000-000000000009"
+		pod := st.Pods[name]
+		pod.Annotations = map[string]string{}
+		pod.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: api.ContainerScyllaDB, RestartCount: restarts,
+			State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "PodInitializing"}}}}
+		pod.Status.InitContainerStatuses = []corev1.ContainerStatus{{Name: api.ContainerBarrier, State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}}}
+		why := st.cluster(SourceAuto).WhyNotRemovable(hostid.Known(hostID(2, 0)))
+		if got := why.Code == words.StrangerMayBeOurs; got != ours {
+			t.Errorf("%d restarts: %s %v", restarts, why.Code, why.Params)
+		}
+	}
+}
+
 // A host ID that no member has may be that of a node which runs unrecorded. A launcher that waits in its container is no node: it waited for the removal of that host
 // ID, and the removal was not offered because of it.
 func TestAWaitingLauncherIsNoUnrecordedNode(t *testing.T) {
