@@ -40,7 +40,8 @@ func ghosts(in Input, stranger func(hostID hostid.ID) words.Message) []Ghost {
 		}
 	}
 	arrives := arriving(&in)
-	in.Self = &cluster.Member{} // here the row of the member counts like any other
+	// here the member counts like any other
+	in.Others, in.Self = append(slices.Clone(in.Others), in.Self), &cluster.Member{}
 	v := newOpinions(&in, "", "", nil)
 	nodes := v.m.Nodes()
 	var out []Ghost
@@ -59,7 +60,7 @@ func ghosts(in Input, stranger func(hostID hostid.ID) words.Message) []Ghost {
 		}
 		g := Ghost{HostID: id, Evidence: words.New(words.GhostListed, "by", v.labels(t.Listers()), "hostID", id)}
 		if g.Why = stranger(id); g.Why.IsZero() {
-			g.Command, g.Why = v.removeNode(id)
+			g.Command, g.Why = v.removeNode(id, stranger)
 		}
 		if len(t.Up) > 0 {
 			up = append(up, id)
@@ -89,9 +90,11 @@ func arriving(in *Input) int {
 // other dead node, or excludes it first if the version supports that. Otherwise it returns the
 // reason. ScyllaDB permanently bans each named node. A node that is DOWN in one row only, or
 // restarts, is therefore not named, and while there is one, nothing is removed. The same applies to
-// a node that is not DOWN for the health policy's time, or since an unknown time.
-func (v *rowEvidence) removeNode(id hostid.ID) (words.Command, words.Message) {
-	dead, from, why := v.banned(id)
+// a node that is not DOWN for the health policy's time, or since an unknown time, or whose data may
+// be intact.
+func (v *rowEvidence) removeNode(id hostid.ID, stranger func(hostID hostid.ID) words.Message) (words.Command,
+	words.Message) {
+	dead, from, why := v.banned(id, func(other hostid.ID) bool { return stranger(other).IsZero() })
 	switch {
 	case !why.IsZero():
 		return nil, why
@@ -114,15 +117,22 @@ func (v *rowEvidence) removeNode(id hostid.ID) (words.Command, words.Message) {
 // ExcludeDead is the remedy for dead nodes other than the replaced one. It is given if the version
 // has `nodetool excludenode` (from 2026.1), or under the Scylla Operator, which cannot pass an
 // ignore list to one member. It bans like removenode, on the same evidence, and only nodes with a
-// member here.
-func ExcludeDead(in Input) words.Message {
+// member here. named are the members or host IDs that the user says are
+// lost.
+func ExcludeDead(in Input, named []string) words.Message {
 	rec := RecordOf(in.Self)
+	in.Gone = slices.Clone(in.Gone)
+	for _, o := range in.Others {
+		if slices.Contains(named, o.Member) || slices.Contains(named, string(o.RecordedID())) {
+			in.Gone = append(in.Gone, o.Member)
+		}
+	}
 	target := cmp.Or(rec.Original, in.Self.RecordedID())
 	return newOpinions(&in, target, "", nil).excludeDead(target)
 }
 
 func (v *rowEvidence) excludeDead(target hostid.ID) words.Message {
-	dead, from, why := v.banned(target)
+	dead, from, why := v.banned(target, func(hostid.ID) bool { return true })
 	unrecorded := slices.ContainsFunc(dead, func(id hostid.ID) bool {
 		return !slices.ContainsFunc(v.in.Others, func(o *cluster.Member) bool { return o.RecordedID() == id })
 	})
@@ -158,8 +168,10 @@ func (v *rowEvidence) nodetool(member, command string) words.Command {
 }
 
 // banned returns the sorted nodes, other than id, that a command may ban, and a member that every
-// row has UP, to run it on. Else it returns why no node may be banned.
-func (v *rowEvidence) banned(id hostid.ID) (dead []hostid.ID, from string, why words.Message) {
+// row has UP, to run it on. Else it returns why no node may be banned. orphan reports whether a
+// host ID that no member here has may be banned.
+func (v *rowEvidence) banned(id hostid.ID, orphan func(hostid.ID) bool) (dead []hostid.ID, from string,
+	why words.Message) {
 	var living []string
 	for _, other := range v.expected() {
 		if other == id {
@@ -167,7 +179,7 @@ func (v *rowEvidence) banned(id hostid.ID) (dead []hostid.ID, from string, why w
 		}
 		t := v.of(other)
 		switch {
-		case len(t.Down) > 0 && v.dead(other):
+		case len(t.Down) > 0 && v.dead(other) && v.lost(other, orphan):
 			dead = append(dead, other)
 		case len(t.Down) > 0:
 			living = append(living, v.name(other))
@@ -184,6 +196,18 @@ func (v *rowEvidence) banned(id hostid.ID) (dead []hostid.ID, from string, why w
 		return nil, "", words.New(words.GhostNoNodeToRemoveFrom)
 	}
 	return dead, from, words.Message{}
+}
+
+// lost reports whether something shows that the node cannot come back: no member has it, a user has
+// requested its replacement, its member's barrier found an empty volume, or its volume is gone.
+// That it is DOWN shows nothing about its data.
+func (v *rowEvidence) lost(id hostid.ID, orphan func(hostid.ID) bool) bool {
+	for _, o := range v.in.Others {
+		if rec := RecordOf(o); o.RecordedID() == id || rec.Original == id {
+			return rec.Requested || o.EmptyVolume() || slices.Contains(v.in.Gone, o.Member)
+		}
+	}
+	return orphan(id)
 }
 
 // dead reports whether a command may ban a node: DOWN in a majority of rows for the health policy's

@@ -369,9 +369,11 @@ func TestChecks(t *testing.T) {
 		}), CheckOthersUp, OK, "each of the 3 other nodes"},
 		"a host ID without member":          {setCell(requested(), "demo-a-0", hostNew, matrix.Up, 0), CheckRows, Unknown, "eeeeeeee has no status report"},
 		"another node down":                 {setCell(requested(), "demo-a-0", hostB, matrix.Down, 0), CheckOthersUp, Failed, "demo-a-0 (aaaaaaaa) sees demo-b-0 (bbbbbbbb) DOWN"},
-		"NoHarm17: another node is dead":    {excludes(0), CheckOthersUp, Failed, "exclude it: that bans it permanently, and a join still requires every node UP, until it is replaced or removed: kubectl scylla nodetool demo-a-0 -n scylla -- excludenode " + hostC},
+		"NoHarm17: another node is dead":    {change(excludes(0), lost("demo-c-0")), CheckOthersUp, Failed, "exclude it: that bans it permanently, and a join still requires every node UP, until it is replaced or removed: kubectl scylla nodetool demo-a-0 -n scylla -- excludenode " + hostC},
 		"NoHarm17: another may return":      {excludes(time.Second), CheckOthersUp, Failed, "bring these nodes back first: check why and for how long they are DOWN: kubectl scylla status demo -n scylla"},
-		"NoHarm17: the same, before 2026.1": {change(excludes(0), old), CheckOthersUp, Failed, "bring these nodes back; if they are permanently lost, name them with --ignore-dead"},
+		"NoHarm17: only DOWN":               {excludes(0), CheckOthersUp, Failed, "bring these nodes back first: check why and for how long they are DOWN: kubectl scylla status demo -n scylla"},
+		"NoHarm17: it is to be replaced":    {change(excludes(0), func(in *Input) { in.Others[2].Service.Labels[api.LabelReplace] = "" }), CheckOthersUp, Failed, "excludenode " + hostC},
+		"NoHarm17: the same, before 2026.1": {change(change(excludes(0), old), lost("demo-c-0")), CheckOthersUp, Failed, "bring these nodes back; if they are permanently lost, name them with --ignore-dead"},
 		"NoHarm17: may return, 2025.4":      {change(excludes(time.Second), old), CheckOthersUp, Failed, "bring these nodes back first: check why and for how long they are DOWN"},
 		"another node unknown":              {setCell(requested(), "demo-a-0", hostB, matrix.Unknown, 0), CheckOthersUp, Unknown, "does not report demo-b-0 (bbbbbbbb) UP"},
 		"two of five dead, one ignored":     {ignored(), CheckIgnoreList, OK, "demo-c-0 (cccccccc) is DOWN and will be ignored, and banned"},
@@ -514,7 +516,7 @@ func TestGhosts(t *testing.T) {
 	if got := ghosts(in, none); len(got) != 0 {
 		t.Errorf("ghosts in a plain cluster: %+v", got)
 	}
-	in = setCell(in, "*", hostNew, matrix.Down, 0)
+	in = change(setCell(in, "*", hostNew, matrix.Down, 0), lost("demo-d-0"))
 	got := ghosts(in, none)
 	want := "kubectl scylla nodetool demo-a-0 -n scylla -- removenode --ignore-dead-nodes " + hostOld + " " + hostNew
 	if len(got) != 1 || words.Shell(got[0].Command) != want {
@@ -532,6 +534,39 @@ func TestGhosts(t *testing.T) {
 	}
 }
 
+// lost is a member whose objects show that its volume is gone.
+func lost(member string) func(*Input) {
+	return func(in *Input) { in.Gone = append(in.Gone, member) }
+}
+
+// A ghost is named for another one's removal as long as it may be removed itself.
+func TestGhostsBesideGhosts(t *testing.T) {
+	in := setCell(setCell(change(base(), lost("demo-d-0")), "*", hostNew, matrix.Down, 0), "*", "ffffffff-0000-4000-8000-000000000006", matrix.Down, 0)
+	ours := func(id hostid.ID) words.Message {
+		if id == "ffffffff-0000-4000-8000-000000000006" {
+			return words.New(words.StrangerElsewhere)
+		}
+		return words.Message{}
+	}
+	for name, tc := range map[string]struct {
+		stranger func(hostid.ID) words.Message
+		commands int
+	}{
+		"both are orphans":       {func(hostid.ID) words.Message { return words.Message{} }, 2},
+		"one may live somewhere": {ours, 0},
+	} {
+		n := 0
+		for _, g := range ghosts(in, tc.stranger) {
+			if g.Command != nil {
+				n++
+			}
+		}
+		if n != tc.commands {
+			t.Errorf("%s: %d commands, want %d", name, n, tc.commands)
+		}
+	}
+}
+
 // removenode bans for good every node that it is told to ignore: the command that removes a ghost names none that only restarts.
 func TestGhostStaysWhileAnotherNodeMayReturn(t *testing.T) {
 	none := func(hostid.ID) words.Message { return words.Message{} }
@@ -542,9 +577,11 @@ func TestGhostStaysWhileAnotherNodeMayReturn(t *testing.T) {
 		"one row has it UP":    func(in Input) Input { return setCell(in, "demo-b-0", hostOld, matrix.Up, matrix.StateNormal) },
 		"it has just gone":     func(in Input) Input { in.Now = t0.Add(-9 * time.Minute); return in },
 		"longer by the policy": func(in Input) Input { in.Dead = time.Hour; return in },
+		"it is only DOWN":      func(in Input) Input { in.Gone = nil; return in },
 	} {
 		t.Run(name, func(t *testing.T) {
 			in := setCell(setCell(base(), "*", hostNew, matrix.Down, matrix.StateNormal), "*", hostOld, matrix.Down, matrix.StateNormal)
+			in.Gone = []string{"demo-d-0"}
 			if got := ghosts(in, none); len(got) != 1 || got[0].Command == nil || !got[0].Why.IsZero() {
 				t.Fatalf("before the change: %+v, want a command", got)
 			}

@@ -76,6 +76,11 @@ func (r *Reading) Input(member string, now time.Time, newID string) *Input {
 		NotVerified: r.notVerified, Elsewhere: c.MayBeElsewhere(),
 		Operator: self.OfOperator(), Paused: c.Paused(member), Barrier: r.barrier(self),
 	}
+	for _, o := range c.Serviced() {
+		if !c.VolumeGone(o.Member).IsZero() {
+			in.Gone = append(in.Gone, o.Member)
+		}
+	}
 	recorded := self.RecordedID()
 	if in.Operator && recorded == "" {
 		in.LostHostID = c.LostHostID(member)

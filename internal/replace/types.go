@@ -71,6 +71,8 @@ type Input struct {
 	// Matrix of the whole cluster, nil without rows. Others are the other members with a Service.
 	Matrix *matrix.Matrix
 	Others []*cluster.Member
+	// Gone are the members whose objects show that their volume no longer exists.
+	Gone []string
 	// Containers are the names of the members' ScyllaDB containers.
 	Containers matrix.Containers
 	// NotVerified are known datacenters whose nodes no reporter of this Kubernetes cluster can

@@ -160,7 +160,7 @@ func (o *options) mayAsk(s *subject) error {
 	}
 	if s.in.Operator && len(o.ignoreDead) > 0 {
 		return exit.WithStep(exit.Refusedf("the Scylla Operator cannot pass a list of dead nodes to one member"),
-			replace.ExcludeDead(*s.in))
+			replace.ExcludeDead(*s.in, o.ignoreDead))
 	}
 	return nil
 }
