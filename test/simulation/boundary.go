@@ -355,9 +355,7 @@ func (w *world) turnView(change func(*api.StatusReportView)) {
 	s.Status.View = w.status.Status.View.DeepCopy()
 	s.Status.View.Seq++
 	change(s.Status.View)
-	w.turning = true
 	w.writeReports(w.reports, &s)
-	w.turning = false
 }
 
 // sayDown makes the row of a reporter have another node as DOWN until its next poll: it is written, or the reporter alone has it.

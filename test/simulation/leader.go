@@ -41,7 +41,8 @@ type leader struct {
 	reading *reading  // of the cache; nil before
 	next    time.Time // no assembly before
 	proof   *keep.Proof
-	started time.Time // of the last assembly that was written or found equal
+	started time.Time       // of the last assembly that was written or found equal
+	issued  map[string]bool // members with a permit in the last view that it made
 	ended   bool
 }
 
@@ -266,6 +267,7 @@ func (w *world) assemblePermits(l *leader) outcome {
 	m := w.reading(l)
 	status := new(*m.status)
 	w.withView(l, m, status)
+	w.judgeView(l, status.Status.View)
 	w.cross(nil, Writes)
 	if m.same && sameObject(changing(status), changing(o.StatusReport)) {
 		return written

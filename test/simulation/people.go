@@ -383,7 +383,7 @@ func (w *world) otherLost(name string) []string {
 		if svc == nil || other == name {
 			continue
 		}
-		if id := svc.Annotations[api.AnnotationHostID]; w.member(id) {
+		if id := svc.Annotations[api.AnnotationHostID]; w.member(id) && w.running(id) == nil { // else it is the new node
 			out = append(out, id)
 		}
 	}

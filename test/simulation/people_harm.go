@@ -88,12 +88,13 @@ func (w *world) harmOfBan(g *group, id string) {
 	}
 }
 
-// harmOfForce: a person opened a barrier, and the join is lost because of a node that was out of reach already.
+// harmOfForce: a person opened a barrier, and the join is lost because of a node that the
+// coordinator had as DOWN already. The barrier does not open over one that the force does not name.
 func (w *world) harmOfForce(r *request, b began, dead []string) {
 	if o := r.opened; o == nil || o.decision != bootstrap.DecisionForced {
 		return
 	}
-	if i := slices.IndexFunc(dead, func(id string) bool { return b.away[id] > 0 }); i >= 0 {
+	if i := slices.IndexFunc(dead, func(id string) bool { return b.known[id] > knowable }); i >= 0 {
 		w.harm("%s was forced, and its join is lost because of %s, which was out of reach for %s", r.proc.pod.name, short(dead[i]), b.away[dead[i]])
 	}
 }

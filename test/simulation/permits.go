@@ -32,7 +32,6 @@ func (w *world) published(status *api.ScyllaDBStatusReport) {
 		return
 	}
 	v := status.Status.View
-	w.judgeView(v)
 	for name := range w.granted { // all of them: the order does not matter
 		if !slices.ContainsFunc(v.Permits, func(x api.StatusReportViewPermit) bool { return x.Member == name }) {
 			w.withdrawn[name] = w.now

@@ -161,7 +161,6 @@ type world struct {
 	turns       int                  // of Lag: how often a view was turned
 	withdrawn   map[string]time.Time // when a member's permit ended
 	notUp       map[string]sighted   // host ID -> when a view that was written had it as not UP last
-	turning     bool                 // the adversary writes a view
 	stood       time.Time            // when a view was written last
 
 	healed                   bool

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 )
 
@@ -18,19 +20,25 @@ type sighted struct {
 	at    time.Time
 }
 
-// judgeView that a controller has written, before anybody acts by it.
-func (w *world) judgeView(v *api.StatusReportView) {
-	if w.turning {
-		return // the adversary's
-	}
+// judgeView that a controller has made, whether or not it is written: a permit stays until it is used, also one that was in a view before whose write failed.
+func (w *world) judgeView(l *leader, v *api.StatusReportView) {
+	before := l.issued
+	l.issued = map[string]bool{}
 	for i := range v.Permits {
 		x := &v.Permits[i]
 		_, had := w.granted[x.Member]
+		had = had || before[x.Member]
+		l.issued[x.Member] = true
 		p := w.pods[x.Member]
-		if p == nil || had && (p.opened != nil || p.obj.UID != x.PodUID) {
+		read := l.stageOf(x)
+		if p == nil || had && (p.opened != nil || read > atBarrier || p.obj.UID != x.PodUID) {
 			continue // it has started, or its Pod is gone and the controller does not know yet
 		}
-		if why := w.permitAgainst(p, v, x, had); why != "" {
+		why := w.permitAgainst(p, v, x, had)
+		if why == "" && !had && read < atBarrier {
+			why = "its barrier does not run"
+		}
+		if why != "" {
 			w.result.WrongStarts++
 			w.violate("a wrong permit: %s may %s, and %s", x.Member, x.Kind, why)
 		}
@@ -64,8 +72,24 @@ func (w *world) permitAgainst(p *pod, v *api.StatusReportView, x *api.StatusRepo
 		return "more members than may start at once have a permit"
 	case together > 1 && slices.ContainsFunc(v.Permits, func(o api.StatusReportViewPermit) bool { return o.Kind != api.PermitJoin }):
 		return "it is not alone, and not all of them join"
-	case p.stage < atBarrier:
-		return "its barrier does not run"
 	}
 	return ""
+}
+
+// stageOf is how far the Pod of a permit is, as the controller's cache has it.
+func (l *leader) stageOf(x *api.StatusReportViewPermit) stage {
+	for i := range l.cache.Pods {
+		o := &l.cache.Pods[i]
+		isBarrier := func(s corev1.ContainerStatus) bool {
+			return s.Name == api.ContainerBarrier && s.State.Running != nil
+		}
+		switch {
+		case o.UID != x.PodUID:
+		case o.Status.Phase == corev1.PodRunning:
+			return running
+		case slices.ContainsFunc(o.Status.InitContainerStatuses, isBarrier):
+			return atBarrier
+		}
+	}
+	return querying
 }
