@@ -500,6 +500,10 @@ func (w *world) heldCure(name string, step replace.Step) map[string]func() {
 		}
 	}
 	if rec.Open() {
+		stale := func(c replace.Check) bool { return c.Blocks() && c.Name == replace.CheckIgnoreList }
+		if rec.Resume != "" && rec.Resume != rec.Accepted && slices.ContainsFunc(step.Checks, stale) {
+			return map[string]func(){"replace resume, without who is not a member": func() { w.resume(name, w.otherLost(name)) }}
+		}
 		// A node that was to be ignored has been removed meanwhile: take it from the ignore list. Nothing is deleted yet.
 		if other := w.otherLost(name); rec.Resume != "" && rec.Resume != rec.Accepted && !slices.ContainsFunc(other, func(id string) bool { return slices.Contains(rec.IgnoreDead, id) }) &&
 			slices.ContainsFunc(step.Checks, func(c replace.Check) bool { return c.Blocks() && c.Name == replace.CheckOthersUp }) && len(other) > 0 {
