@@ -23,9 +23,11 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
-func change(in Input, f func(*Input)) Input {
+func change(in Input, all ...func(*Input)) Input {
 	in = clone(in)
-	f(&in)
+	for _, f := range all {
+		f(&in)
+	}
 	return in
 }
 
@@ -373,7 +375,7 @@ func TestChecks(t *testing.T) {
 		"NoHarm17: another may return":      {excludes(time.Second), CheckOthersUp, Failed, "bring these nodes back first: check why and for how long they are DOWN: kubectl scylla status demo -n scylla"},
 		"NoHarm17: only DOWN":               {excludes(0), CheckOthersUp, Failed, "bring these nodes back first: check why and for how long they are DOWN: kubectl scylla status demo -n scylla"},
 		"NoHarm17: it is to be replaced":    {change(excludes(0), func(in *Input) { in.Others[2].Service.Labels[api.LabelReplace] = "" }), CheckOthersUp, Failed, "excludenode " + hostC},
-		"NoHarm17: the same, before 2026.1": {change(change(excludes(0), old), lost("demo-c-0")), CheckOthersUp, Failed, "bring these nodes back; if they are permanently lost, name them with --ignore-dead"},
+		"NoHarm17: the same, before 2026.1": {change(excludes(0), old, lost("demo-c-0")), CheckOthersUp, Failed, "bring these nodes back; if they are permanently lost, name them with --ignore-dead"},
 		"NoHarm17: may return, 2025.4":      {change(excludes(time.Second), old), CheckOthersUp, Failed, "bring these nodes back first: check why and for how long they are DOWN"},
 		"another node unknown":              {setCell(requested(), "demo-a-0", hostB, matrix.Unknown, 0), CheckOthersUp, Unknown, "does not report demo-b-0 (bbbbbbbb) UP"},
 		"two of five dead, one ignored":     {ignored(), CheckIgnoreList, OK, "demo-c-0 (cccccccc) is DOWN and will be ignored, and banned"},

@@ -30,6 +30,7 @@ type Reading struct {
 	operations  []api.NodeOperation
 	known       bool
 	notVerified []string
+	gone        []string
 }
 
 // Read creates a Reading of a cluster.
@@ -37,6 +38,11 @@ func Read(c *cluster.Cluster) *Reading {
 	r := &Reading{Cluster: c}
 	r.readRows()
 	r.operations, r.known = r.Cluster.Operations()
+	for _, m := range r.Cluster.Serviced() {
+		if !r.Cluster.VolumeGone(m.Member).IsZero() {
+			r.gone = append(r.gone, m.Member)
+		}
+	}
 	return r
 }
 
@@ -74,12 +80,7 @@ func (r *Reading) Input(member string, now time.Time, newID string) *Input {
 		Others: slices.DeleteFunc(slices.Clone(c.Serviced()), func(m *cluster.Member) bool { return m == self }),
 		Matrix: c.Matrix(), Containers: c.Containers(), Operations: r.operations, OperationsKnown: r.known,
 		NotVerified: r.notVerified, Elsewhere: c.MayBeElsewhere(),
-		Operator: self.OfOperator(), Paused: c.Paused(member), Barrier: r.barrier(self),
-	}
-	for _, o := range c.Serviced() {
-		if !c.VolumeGone(o.Member).IsZero() {
-			in.Gone = append(in.Gone, o.Member)
-		}
+		Operator: self.OfOperator(), Paused: c.Paused(member), Barrier: r.barrier(self), Gone: r.gone,
 	}
 	recorded := self.RecordedID()
 	if in.Operator && recorded == "" {

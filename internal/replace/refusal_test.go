@@ -348,11 +348,7 @@ func TestTheNewNodeWasRemovedWhileItsBarrierWaits(t *testing.T) {
 	}
 	asked := func(in *Input) { in.Others[1].Service.Labels[api.LabelReplace] = "" }
 	removed := func(more ...func(*Input)) Input {
-		in := change(removedMember(), waits)
-		for _, m := range more {
-			m(&in)
-		}
-		return in
+		return change(change(removedMember(), waits), more...)
 	}
 	for name, tc := range map[string]struct {
 		in   Input
@@ -379,10 +375,7 @@ func TestTheNewNodeWasRemovedAndTheNextIsBanned(t *testing.T) {
 	banned := func(in Input, code words.Code, more ...func(*Input)) Input {
 		in.Log = logged(code, "The node has already been removed from the cluster")
 		in.Self.Pod.Spec.NodeName = "k5"
-		for _, m := range more {
-			m(&in)
-		}
-		return in
+		return change(in, more...)
 	}
 	for name, tc := range map[string]struct {
 		in   Input
