@@ -4,9 +4,9 @@
 //
 // test is the gate: all unit tests, 300 seeds of the simulation by each policy and 30 of its
 // world "wide", the tests on a real API server, the story of the demo in real Pods, and as many
-// end-to-end tests as the time allows. proof runs all that takes longer, each unit until it has passed with its present
-// inputs; record adds the results to the ledger. steady repeats the tests of changed packages
-// on a quarter of a core.
+// end-to-end tests as the time allows. proof runs all that takes longer, each unit until it has
+// passed with its present inputs; record adds the results to the ledger. steady repeats the tests
+// of changed packages on a quarter of a core.
 package main
 
 import (

@@ -74,11 +74,7 @@ func controllerAway(w *world, rng *rand.Rand) bool {
 	if rng.IntN(3) > 0 {
 		long = 0
 	}
-	if w.permits() {
-		w.endController(d)
-	} else {
-		w.control.stopped = w.now.Add(d)
-	}
+	w.controllerEnds(d)
 	if long > 0 {
 		w.after(d/2, func() {
 			w.sleep(long)

@@ -26,9 +26,7 @@ type breakage struct {
 	starts int       // of containers
 }
 
-func (e *early) between(low, high time.Duration) time.Duration {
-	return low + time.Duration(e.rng.Int64N(int64(high-low)+1))
-}
+func (e *early) between(low, high time.Duration) time.Duration { return lasts(e.rng, low, high) }
 
 func (e *early) chance(p float64) bool { return e.rng.Float64() < p }
 

@@ -136,9 +136,7 @@ func farUnread(w *world, rng *rand.Rand) bool {
 		return false
 	}
 	f.unread = w.now.Add(lasts(rng, 10*time.Second, 6*time.Minute))
-	for _, at := range []time.Duration{remote.StaleAfter + time.Second} {
-		w.after(at, w.wrote)
-	}
+	w.after(remote.StaleAfter+time.Second, w.wrote)
 	return true
 }
 

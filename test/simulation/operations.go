@@ -36,7 +36,7 @@ func scaledDown(w *world, rng *rand.Rand) bool {
 	return true
 }
 
-// leaves is one second of a decommission; true when it is over. Its node goes on without gossip, in mode DECOMMISSIONED (1.2, 1.5).
+// leaves is one second of a decommission. Its node goes on without gossip, in mode DECOMMISSIONED (1.2, 1.5).
 func (w *world) leaves(g *group, r *request) {
 	s := r.proc
 	switch {
@@ -157,7 +157,7 @@ var versions = []string{"2026.2.0", "2026.2.4", "2026.3.1"}
 
 func image(of int) string { return "docker.io/scylladb/scylla:" + versions[of] }
 
-// features are those that every member has had at some time: a node of an older version is turned away for good (11).
+// outdated is true for a version older than every member has had at some time: it is turned away for good (11).
 func (g *group) outdated(w *world, s *process) bool {
 	oldest := len(versions)
 	for _, id := range g.order {

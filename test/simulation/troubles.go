@@ -21,8 +21,8 @@ var troubles = []rate{
 	{"two volumes are lost", 0, 0, twice, twoDisksFail},
 	{"a Kubernetes node is lost for good", 0, 0, twice, nodeLostForGood},
 	{"a Kubernetes node is away", 0, 0, twice, machineFails},
-	{"a new node's volume is lost while it joins", 0, 0, twice, lostWhileItJoins},
-	{"a new node's volume is lost when it has joined", 0, 0, twice, lostRightAfter},
+	{"a new node's volume is lost while it joins", 0, 0, twice, lostAfter(0, 40*time.Second)},
+	{"a new node's volume is lost when it has joined", 0, 0, twice, lostAfter(40*time.Second, 3*time.Minute)},
 	{"a node ends while another one joins", 0, 0, twice, endsWhileOneJoins},
 	{"a volume is lost, and the new node's too", 0, 0, twice, lostAgain},
 	{"a volume is lost, and a node ends while it is replaced", 0, 0, twice, endsWhileOneReplaces},
@@ -46,7 +46,7 @@ func setsDeleted(w *world, _ *rand.Rand) bool {
 	return w.during(4*time.Minute, func() {})
 }
 
-// whileIn calls do once, as soon as a request of that kind is under way, or has ended in a member that has not recorded itself.
+// whileIn calls do once, as soon as a request of that kind is under way.
 func (w *world) whileIn(kind rules.Kind, do func(p *pod)) bool {
 	until := w.now.Add(20 * time.Minute)
 	var look func()
@@ -74,27 +74,20 @@ func (w *world) loseVolume(p *pod) {
 	w.deletePod(p, true)
 }
 
-func lostWhileItJoins(w *world, rng *rand.Rand) bool {
-	w.scaleUpAny()
-	wait := lasts(rng, 0, 40*time.Second)
-	return w.whileIn(rules.Join, func(p *pod) { w.after(wait, func() { w.loseVolume(p) }) })
-}
-
-func lostRightAfter(w *world, rng *rand.Rand) bool {
-	w.scaleUpAny()
-	wait := lasts(rng, 40*time.Second, 3*time.Minute)
-	return w.whileIn(rules.Join, func(p *pod) { w.after(wait, func() { w.loseVolume(p) }) })
+// lostAfter: a new node's volume is lost so long after its join has begun.
+func lostAfter(low, high time.Duration) func(*world, *rand.Rand) bool {
+	return func(w *world, rng *rand.Rand) bool {
+		w.scaleUpAny()
+		wait := lasts(rng, low, high)
+		return w.whileIn(rules.Join, func(p *pod) { w.after(wait, func() { w.loseVolume(p) }) })
+	}
 }
 
 func lostUnrecorded(w *world, rng *rand.Rand) bool {
 	wait, away := lasts(rng, 40*time.Second, 2*time.Minute), lasts(rng, 3*time.Minute, 10*time.Minute)
 	w.scaleUpAny()
 	return w.whileIn(rules.Join, func(p *pod) {
-		if w.permits() {
-			w.endController(away)
-		} else {
-			w.control.stopped = w.now.Add(away)
-		}
+		w.controllerEnds(away)
 		w.after(wait, func() { w.loseVolume(p) })
 	})
 }

@@ -244,9 +244,7 @@ func diskFails(w *world, rng *rand.Rand) bool {
 	if p == nil || w.busy() || p.claim.disk.id == "" || !w.mayLose(p.name) {
 		return false
 	}
-	w.noteLoss(p)
-	w.deleteClaim(p.claim)
-	w.deletePod(p, true)
+	w.loseVolume(p)
 	return true
 }
 
@@ -396,13 +394,18 @@ func reporterHangs(w *world, rng *rand.Rand) bool {
 	return w.during(d, func() {})
 }
 
-func controllerRestarts(w *world, rng *rand.Rand) bool {
-	d := lasts(rng, 5*time.Second, 2*time.Minute)
+// controllerEnds: the process that leads is gone for a while, by either policy.
+func (w *world) controllerEnds(d time.Duration) {
 	if w.permits() {
 		w.endController(d)
 	} else {
 		w.control.stopped = w.now.Add(d)
 	}
+}
+
+func controllerRestarts(w *world, rng *rand.Rand) bool {
+	d := lasts(rng, 5*time.Second, 2*time.Minute)
+	w.controllerEnds(d)
 	return w.during(d, func() {})
 }
 
