@@ -225,7 +225,7 @@ func byPeers(v bootstrap.Verdict) bool {
 const kindsOfBarrier = cluster.KindServices | cluster.KindStatefulSets | cluster.KindReports | cluster.KindStatusReport
 
 func (w *world) readByBarrier(p *pod) *cluster.Cluster {
-	return cluster.New(w.objects(kindsOfBarrier), cluster.SourceReport, p.clock(w))
+	return w.cluster(kindsOfBarrier, cluster.SourceReport, p.clock(w), w.status)
 }
 
 // printed is the barrier's verdict with the next steps that it prints.

@@ -407,7 +407,9 @@ func (x *watched) stale(r *api.ScyllaDBStatusReport) *api.ScyllaDBStatusReport {
 func (x *watched) Cluster() (c *cluster.Cluster, trouble *matrix.Blocker) {
 	x.read(readCluster, func() {
 		if c, trouble = x.reads.Cluster(); c != nil && c.StatusReport != nil {
-			c = c.WithReport(x.stale(c.StatusReport))
+			if older := x.stale(c.StatusReport); older != c.StatusReport {
+				c = c.WithReport(older)
+			}
 			x.answer(c.StatusReport)
 		}
 	})

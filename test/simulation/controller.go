@@ -139,6 +139,38 @@ func (w *world) objects(kinds cluster.Kinds) cluster.Objects {
 	return o
 }
 
+// judged has the Clusters that were made of the objects of one version in one moment.
+type judged struct {
+	version  int
+	at       time.Time
+	clusters map[readAs]*cluster.Cluster
+}
+
+// readAs is what such a Cluster depends on besides.
+type readAs struct {
+	kinds  cluster.Kinds
+	source cluster.Source
+	at     time.Time
+	report *api.ScyllaDBStatusReport
+}
+
+// cluster is what those objects say, judged by a cluster report. What several read in one moment is judged once.
+func (w *world) cluster(kinds cluster.Kinds, source cluster.Source, at time.Time, report *api.ScyllaDBStatusReport) *cluster.Cluster {
+	s := &w.judged
+	if s.version != w.version || !s.at.Equal(w.now) {
+		*s = judged{w.version, w.now, map[readAs]*cluster.Cluster{}}
+	}
+	key := readAs{kinds, source, at, report}
+	c := s.clusters[key]
+	if c == nil {
+		o := w.objects(kinds)
+		o.StatusReport = report
+		c = cluster.New(o, source, at)
+		s.clusters[key] = c
+	}
+	return c
+}
+
 // shelved is the list that was read of this version, or is read now.
 func shelved[T any](list *[]T, names []string, of func(string) *T) []T {
 	if *list == nil && len(names) > 0 {
@@ -223,7 +255,7 @@ func (w *world) replacements() {
 }
 
 func (w *world) replacementStep(name string) *replace.Step {
-	c := cluster.New(w.objects(everything|cluster.KindPVCs), cluster.SourceAuto, w.clock(w.control.name()))
+	c := w.cluster(everything|cluster.KindPVCs, cluster.SourceAuto, w.clock(w.control.name()), w.status)
 	in := replace.Read(c).Input(name, w.clock(w.control.name()), fmt.Sprintf("request-%s-%d", name, w.version))
 	if in == nil {
 		return nil

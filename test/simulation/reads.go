@@ -54,9 +54,8 @@ func (r *reads) Cluster() (*cluster.Cluster, *matrix.Blocker) {
 	if x := r.cut(); x != nil {
 		return nil, x
 	}
-	o := r.w.objects(kindsOfBarrier)
-	o.StatusReport, _ = r.Report()
-	return cluster.New(o, cluster.SourceReport, r.p.clock(r.w)), nil
+	report, _ := r.Report()
+	return r.w.cluster(kindsOfBarrier, cluster.SourceReport, r.p.clock(r.w), report), nil
 }
 
 // Report has the view and the identity that an API server answers, and all else as it is.
@@ -64,12 +63,15 @@ func (r *reads) Report() (*api.ScyllaDBStatusReport, *matrix.Blocker) {
 	if r.w.status == nil || r.isCut() {
 		return nil, unreachable()
 	}
-	out := *r.w.status
-	if r.w.permits() {
-		if read := r.w.read(); read != nil {
-			out.UID, out.CreationTimestamp, out.Status.View = read.UID, read.CreationTimestamp, read.Status.View
-		}
+	if !r.w.permits() {
+		return r.w.status, nil
 	}
+	read := r.w.read()
+	if read == nil || read == r.w.status {
+		return r.w.status, nil
+	}
+	out := *r.w.status
+	out.UID, out.CreationTimestamp, out.Status.View = read.UID, read.CreationTimestamp, read.Status.View
 	return &out, nil
 }
 

@@ -129,6 +129,7 @@ type world struct {
 	claimNames            names[*claim]
 	decoder               *cluster.Decoder
 	shelf                 shelf
+	judged                judged
 	ips                   int
 
 	groups []*group
