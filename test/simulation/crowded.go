@@ -9,12 +9,9 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/test/scyllasim/rules"
 )
 
-// CrowdedFrom is the first seed in which new nodes come while a node is DOWN, besides all else that goes wrong. Older seeds keep their course.
-const CrowdedFrom = 60_001
-
 // crowd ends ScyllaDB of a node for minutes, three times in a seed, and scales the cluster up meanwhile. It draws from a source of its own.
 func (w *world) crowd() {
-	if w.Seed < CrowdedFrom && !w.wide() || w.Hole || w.Lag || w.Story != nil || w.yearly() {
+	if w.Hole || w.Lag || w.Story != nil || w.yearly() {
 		return
 	}
 	rng := rand.New(rand.NewPCG(w.Seed, 0xc0de))

@@ -32,7 +32,7 @@
 //
 // A Story (story.go) is a world without faults but its own, of the StatefulSets that a test gives it, and all objects at its end: the samples of docs/samples.
 //
-// From seed 50001 on ScyllaDB of every third new node fails before it asks to join (early.go), as without fs.aio-max-nr, until a person has fixed that. Its container restarts in its
+// ScyllaDB of every third new node fails before it asks to join (early.go), as without fs.aio-max-nr, until a person has fixed that. Its container restarts in its
 // Pod: the launcher runs again, init containers do not. In half of these cases another node is DOWN then.
 // A tenth of the launchers does not reach the API server for minutes.
 //
@@ -45,21 +45,18 @@
 // World "wide" (wide.go) adds to the adversarial one what happens around a cluster: one to three datacenters, and in every third seed another one in another Kubernetes cluster
 // (far.go), of which the controller's report is modelled as this cluster reads it; one-way, lossy and slow links (links.go); slow disks, restored and cloned volumes, StatefulSets
 // deleted with a claim (volumes.go); tablets that delay joins, decommissions, removals while a join waits, upgrades (operations.go); etcd restored, quota, clocks that jump, a
-// controller that is away for minutes or a day, addresses that are used again (apiobjects.go, kube.go). Result.Kinds counts what happened. New nodes come while another one is DOWN, as
-// from seed 60001 on. A rack of zero-token nodes in every
-// fourth seed. Not here: versions up to 2025.2, which keep one host ID for each address; what is lost there package scylla finds again, before there is a row.
+// controller that is away for minutes or a day, addresses that are used again (apiobjects.go, kube.go). Result.Kinds counts what happened. A rack of zero-token
+// nodes in every fourth seed. Not here: versions up to 2025.2, which keep one host ID for each address; what is lost there package scylla finds again, before there is a row.
 //
 // Options.Off has protections that do nothing (off.go): the world answers the gate, the launcher and the controller as if there were nothing to protect from. The
 // judge sees what there is.
-//
-// Later additions draw from sources of their own, so that older seeds keep their course as far as possible.
 //
 // # Outcomes
 //
 // Beside the invariants each run has rates (outcomes.go), with their spread over the seeds (spread.go): what was lost, what it cost to wait, and to work. A new node could have joined from
 // the first second in which its Pod is at its barrier or beyond, on a running machine and a volume with which it has not asked yet, its cluster has a coordinator, no operation is queued or
 // under way, and every member is in reach but the one that it replaces and those that it ignores. A loss is judged by what was out of reach when the process started: a node that ended
-// after that, nobody could know. From seed 60001 on (crowded.go) nodes come while another one is DOWN, three times in a seed: there a rule that does not look fails in nearly every seed.
+// after that, nobody could know. Nodes come while another one is DOWN (crowded.go), three times in a seed: a rule that does not look fails in nearly every seed.
 //
 // # Invariants
 //

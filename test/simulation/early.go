@@ -7,9 +7,6 @@ import (
 	"time"
 )
 
-// earlyFrom is the first seed in which ScyllaDB fails before it asks to join. Older seeds keep their course.
-const earlyFrom = 50_001
-
 // early is ScyllaDB that fails at each first start until a person has fixed what it needs: fs.aio-max-nr, a flag, memory.
 // All that is drawn for it comes from a source of its own.
 type early struct {
@@ -31,7 +28,7 @@ func (e *early) between(low, high time.Duration) time.Duration { return lasts(e.
 func (e *early) chance(p float64) bool { return e.rng.Float64() < p }
 
 func (w *world) earlyFaults() {
-	if w.Seed >= earlyFrom && !w.Hole && !w.Lag && w.Story == nil && !w.yearly() {
+	if !w.Hole && !w.Lag && w.Story == nil && !w.yearly() {
 		w.early = early{rng: rand.New(rand.NewPCG(w.Seed, 0xea71)), disks: map[*disk]*breakage{}}
 	}
 }

@@ -54,10 +54,10 @@ func Cases() []Case {
 	late.Seed = 5
 	const short, long = 20 * time.Second, time.Minute
 	out := []Case{
-		{[]Off{OffFiles}, KnownLoss, seed(Permits, 2)},
-		{[]Off{OffSeeds}, SecondCluster, seed(Reports, 3)},
+		{[]Off{OffFiles}, KnownLoss, seed(Permits, 5)},
+		{[]Off{OffSeeds}, SecondCluster, seed(Reports, 24)},
 		{[]Off{OffFounder}, SecondCluster, seed(Reports, 1)},
-		{[]Off{OffReport, OffPods}, KnownLoss, seed(Reports, 2)},
+		{[]Off{OffReport, OffPods}, KnownLoss, seed(Reports, 4)},
 		{[]Off{OffRest}, WrongStart, when(Permits, before(readCluster), 4, PodIsNotReady, short)},
 		{[]Off{OffRest}, WrongStart, when(Reports, before(readCluster), 1, PodIsNotReady, short)},
 		{[]Off{OffRest, OffHold}, WrongStart, when(Permits, before(readCluster), 1, PodIsNotReady, short)},
@@ -82,7 +82,7 @@ func Cases() []Case {
 			Case{[]Off{OffDigest}, WrongStart, when(r, before(readPods), 1, RowIsOutdated, 0)},
 		)
 	}
-	return append(out, Case{[]Off{OffLauncher}, KnownStart, seed(Permits, 50_003)})
+	return append(out, Case{[]Off{OffLauncher}, KnownStart, seed(Permits, 9)})
 }
 
 // Worst is the first of Harms that happened; empty for none.

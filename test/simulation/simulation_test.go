@@ -7,7 +7,6 @@ import (
 	"compress/gzip"
 	"encoding/json"
 	"flag"
-	"fmt"
 	"os"
 	"runtime/debug"
 	"strings"
@@ -84,57 +83,6 @@ func complain(t *testing.T, r Result, trace bool) {
 	}
 }
 
-// Seeds that once failed under policy permits, by the bug that each showed. Those up to 6609 are red
-// at commit 9c49c4f, the others without the fix that came with them.
-func TestFoundSeeds(t *testing.T) {
-	foundSeeds(t, Permits, map[uint64]string{
-		2311:  "one row that could not be made hid that the others list a node which its Service does not record",
-		2600:  "a view of another process was written over by one with the same stamp",
-		3899:  "unsafe join: the last look did not compare a reporter's row with its Pod's annotation",
-		5565:  "another attempt, requested while the machine was away, refused an attempt that had joined",
-		6056:  "people did not ignore a node that died before it had noted its join",
-		6219:  "people did not ignore a removed node until it was removed",
-		6295:  "a new node that no node had heard of was not named during a rollout",
-		6596:  "one row that could not be made hid that the others list a node which its Service does not record",
-		6609:  "a node was offered for removal whose volume is on a recreated Pod",
-		20016: "another attempt was offered where the new node had joined unrecorded, and its machine was lost",
-		21028: "people did not forget removed nodes where as many were removed as are left",
-		21372: "nodes that joined and ended while no controller led were not recorded by their last rows",
-		40152: "a force past an unreadable volume opened over a node that was DOWN 86 s later",
-		57082: "a launcher that waits counted as a node that does not start, and hid a new node that no node had heard of",
-		57562: "a launcher that waits counted as a node that does not start, and hid a new node that no node had heard of",
-		40445: "a person was shown how to look at a new node whose machine was cut off, and deleted its PVC after it had joined",
-		47384: "a peer that had not renewed its row blocked a member whose join was recorded",
-		41709: "a new node whose host ID only a last row had recorded counted as a member",
-		50067: "a force past an unreadable volume covered a DOWN node that was shown with it",
-		50440: "a host ID was not offered for removal because of a member whose launcher waited for that removal",
-		42076: "the first node waited for another rack's rollout, which waited for the first node",
-	})
-}
-
-// Seeds that once failed under policy reports.
-func TestFoundSeedsOfReports(t *testing.T) {
-	foundSeeds(t, Reports, map[uint64]string{
-		1170:  "a replacement waited for the rollout of its own StatefulSet, which waited for a new node, which waited for the replacement",
-		50340: "the first node, which had joined unrecorded, had no other seed than itself at the barrier's last look",
-		43338: "the printed replacement was cancelled each time by a dead node that no Service records",
-		50621: "a person forced a member past another member's node, for which the note asks to look at the volume first",
-		51146: "a person did not force again where the force did not cover the volume",
-		53997: "a host ID that may be a waiting member's was not offered for removal, and nothing said how to look",
-		55118: "the judge blamed the start of a node whose host ID was removed, and which can ask for nothing",
-		43252: "a peer that had not renewed its row blocked a member whose join was recorded",
-	})
-}
-
-func foundSeeds(t *testing.T, rule Rule, bugs map[uint64]string) {
-	for seed, bug := range bugs {
-		t.Run(fmt.Sprintf("%d %s", seed, bug), func(t *testing.T) {
-			t.Parallel()
-			complain(t, Run(Options{Seed: seed, Rule: rule}), false)
-		})
-	}
-}
-
 // The same seed is the same run, or no failure could be looked at twice.
 func TestASeedReplays(t *testing.T) {
 	for _, seed := range []uint64{2, 5, 13} {
@@ -171,13 +119,13 @@ func TestPlantedBugsAreCaught(t *testing.T) {
 	}
 }
 
-// From seed 50001 on ScyllaDB of some new nodes fails before it asks to join, and is fixed later. A launcher that does not look again starts it while another node is DOWN.
+// ScyllaDB of some new nodes fails before it asks to join, and is fixed later. A launcher that does not look again starts it while another node is DOWN.
 func TestALauncherThatLooksOnceIsCaught(t *testing.T) {
 	for _, rule := range []Rule{Permits, Reports} {
 		t.Run(string(rule), func(t *testing.T) {
 			t.Parallel()
 			sum := Total{}
-			for _, r := range RunManyOf(Options{Rule: rule, Off: []Off{OffLauncher}}, 50_001, 6) {
+			for _, r := range RunManyOf(Options{Rule: rule, Off: []Off{OffLauncher}}, 1, 6) {
 				sum.Add(&r)
 			}
 			t.Logf("%+v", sum)

@@ -16,7 +16,6 @@ import (
 // places are where each protection is switched off.
 var places = []world{
 	{"adversarial", simulation.Options{}, 1, 20, 20},
-	{"crowded", simulation.Options{}, simulation.CrowdedFrom, 10, 10},
 	{"rows cannot be written", simulation.Options{Hole: true}, 1, 6, 6},
 	{"rows cannot be written, unsaid", simulation.Options{Hole: true, Mum: true}, 1, 6, 6},
 }

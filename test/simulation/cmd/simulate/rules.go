@@ -34,7 +34,6 @@ type world struct {
 
 var worlds = []world{
 	{"adversarial", simulation.Options{}, 1, 150, 250},
-	{"crowded", simulation.Options{}, simulation.CrowdedFrom, 50, 100},
 	{"year of 6", simulation.Options{World: "year-6"}, 1, 16, 40},
 	{"year of 30", simulation.Options{World: "year-30"}, 1, 2, 3},
 	{"week of 300", simulation.Options{World: "year-300"}, 1, 1, 1},
