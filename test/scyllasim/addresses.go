@@ -44,7 +44,7 @@ func (n *Node) addressOf(hostID string) (string, bool) {
 // indexed returns the index of members by address that 6.2 keeps: a member that takes another member's address stays at its former one
 // there ("node endpoint already mapped to"), and a replaced node keeps its address until it has left. Empty for other versions.
 func (n *Node) indexed() map[string]string {
-	if !n.v.indexesAddresses() {
+	if !n.v.IndexesAddresses() {
 		return nil
 	}
 	members := n.g0.state().sorted()

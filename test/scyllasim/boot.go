@@ -89,7 +89,7 @@ func (n *Node) boot() error {
 		return runtimeErrorf("save system.local: %v", err)
 	}
 	n.setMode(modeNormal)
-	if n.v.notifyUp() {
+	if n.v.NotifyUp() {
 		n.notifyPeersUp()
 	}
 	n.startCQL()
@@ -134,7 +134,7 @@ func (n *Node) assemble(hostID string, seeds []string) {
 	n.g0 = newGroup0(filepath.Join(n.o.Dir, "data", "system", "scyllasim-group0"), hostID, n.clock, n.log, &n.gate)
 	n.peers = journal{dir: filepath.Join(n.o.Dir, "data", "system", "peers-37f71aca7dc2383ba70672528af04d4f"), prefix: "scyllasim-peers", limit: 1 << 20}
 	n.gossip = &gossiper{
-		self: hostID, byHostID: n.v.gossipByHostID(), clock: n.clock, log: n.log, gate: &n.gate, fdTimeout: n.o.FailureDetectorTimeout,
+		self: hostID, byHostID: n.v.GossipByHostID(), clock: n.clock, log: n.log, gate: &n.gate, fdTimeout: n.o.FailureDetectorTimeout,
 		peers: map[string]*peerView{}, liveChanged: make(chan struct{}), ctx: n.ctx,
 		seeds: func() []string {
 			// Names are looked up again: pods change their addresses.
@@ -150,9 +150,9 @@ func (n *Node) assemble(hostID string, seeds []string) {
 	n.tr = &transport{
 		cluster: n.o.ClusterName, hostID: hostID, ip: n.o.BroadcastAddress, port: n.o.StoragePort, clock: n.clock,
 		network: n.o.Network, gate: &n.gate, handler: n.handle,
-		banned: func(id string) bool { return rules.Banned(n.g0.state(), id) }, notice: n.v.banNotice(),
+		banned: func(id string) bool { return rules.Banned(n.g0.state(), id) }, notice: n.v.BanNotice(),
 		onBanned: func(by string) {
-			if n.v.banNotice() {
+			if n.v.BanNotice() {
 				select {
 				case n.bannedCh <- by:
 				default:
@@ -176,7 +176,7 @@ func (n *Node) startGossip(gen int64) {
 	}
 	for app, v := range map[int]string{
 		appLoad: itoa(n.load()), appSchema: schema, appDC: n.o.DC, appRack: n.o.Rack, appReleaseVersion: cassandraVersion,
-		appRPCAddress: n.o.RPCAddress, appNetVersion: "0", appHostID: n.hostID, appRPCReady: "0", appSnitchName: n.o.Snitch, appFeatures: n.v.features(),
+		appRPCAddress: n.o.RPCAddress, appNetVersion: "0", appHostID: n.hostID, appRPCReady: "0", appSnitchName: n.o.Snitch, appFeatures: n.v.Features(),
 	} {
 		status[app] = appValue{Value: v}
 	}

@@ -12,13 +12,15 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+
+	"github.com/kubectl-scylla/kubectl-scylla/test/scyllasim/rules"
 )
 
 // VersionFile names the simulated version in an image.
 const VersionFile = "/etc/scyllasim/version"
 
 // chooseVersion takes SCYLLASIM_VERSION, else the version file, else the default.
-func chooseVersion(env func(string) string) (Version, error) {
+func chooseVersion(env func(string) string) (rules.Version, error) {
 	s := env("SCYLLASIM_VERSION")
 	if s == "" {
 		if b, err := os.ReadFile(VersionFile); err == nil {
@@ -28,7 +30,7 @@ func chooseVersion(env func(string) string) (Version, error) {
 	if s == "" {
 		s = DefaultVersion
 	}
-	return ParseVersion(s)
+	return rules.ParseVersion(s)
 }
 
 // Main is the whole program: args[0] says which command it is, by the name under which the binary was started, or

@@ -22,6 +22,7 @@ import (
 	"time"
 
 	"github.com/kubectl-scylla/kubectl-scylla/test/run/output"
+	"github.com/kubectl-scylla/kubectl-scylla/test/scyllasim/rules"
 )
 
 // startProcess runs this test binary under another name, as the image's binary is run.
@@ -283,7 +284,7 @@ func TestNoHarm8SupervisordSaysHowScyllaDBEnded(t *testing.T) {
 func TestServerCommandOptions(t *testing.T) {
 	t.Parallel()
 	env := func(string) string { return "" }
-	v := Version{Major: 2026, Minor: 1}
+	v := rules.Version{Major: 2026, Minor: 1}
 	o, err := serverOptions(v, []string{"--seeds=a,b", "--listen-address", "10.0.0.1", "--broadcast-address=10.0.0.2", "--api-address=0.0.0.0",
 		"--replace-node-first-boot", unknownID, "--ignore-dead-nodes-for-replace=x,y", "--overprovisioned", "--smp", "2", "-W", "/data",
 		"--failure-detector-timeout-in-ms=5000", "--some-real-flag=1"}, env)
@@ -295,13 +296,13 @@ func TestServerCommandOptions(t *testing.T) {
 		t.Errorf("%s, want %s", got, want)
 	}
 	for name, tc := range map[string]struct {
-		v    Version
+		v    rules.Version
 		args []string
 		env  map[string]string
 		text string
 	}{
-		"host ID replace before 2023.1": {Version{Major: 2022, Minor: 2}, []string{"--replace-node-first-boot=x"}, nil, "unrecognised option"},
-		"host ID replace before 5.2":    {Version{Major: 5, Minor: 1}, []string{"--replace-node-first-boot=x"}, nil, "unrecognised option"},
+		"host ID replace before 2023.1": {rules.Version{Major: 2022, Minor: 2}, []string{"--replace-node-first-boot=x"}, nil, "unrecognised option"},
+		"host ID replace before 5.2":    {rules.Version{Major: 5, Minor: 1}, []string{"--replace-node-first-boot=x"}, nil, "unrecognised option"},
 		"positional":                    {v, []string{"--smp=1", "oops", "--x"}, nil, "positional"},
 		"bad port":                      {v, []string{"--api-port=x"}, nil, "invalid"},
 		"bad timeout":                   {v, []string{"--failure-detector-timeout-in-ms=-1"}, nil, "invalid"},
@@ -323,7 +324,7 @@ func TestServerCommandOptions(t *testing.T) {
 		}
 	}
 	for name, args := range map[string][]string{"5.1": {"--replace-address-first-boot=10.0.0.9"}} {
-		if o, err := serverOptions(Version{Major: 5, Minor: 1}, args, env); err != nil || o.ReplaceAddressFirstBoot != "10.0.0.9" {
+		if o, err := serverOptions(rules.Version{Major: 5, Minor: 1}, args, env); err != nil || o.ReplaceAddressFirstBoot != "10.0.0.9" {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

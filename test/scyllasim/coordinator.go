@@ -42,7 +42,7 @@ func (n *Node) coordinate(ctx context.Context) {
 		if err != nil && ctx.Err() == nil {
 			n.log.warn("raft_topology", "topology change coordinator fiber got error %v", err)
 		}
-		if n.v.orphanRemover() && n.clock.Now().Sub(lastOrphans) >= rules.OrphanInterval {
+		if n.v.OrphanRemover() && n.clock.Now().Sub(lastOrphans) >= rules.OrphanInterval {
 			lastOrphans = n.clock.Now()
 			if err := n.removeOrphans(ctx); err != nil && ctx.Err() == nil {
 				n.log.warn("raft_topology", "gossiper orphan remover: %v", err)
@@ -59,16 +59,13 @@ func (n *Node) coordinate(ctx context.Context) {
 	}
 }
 
-// coordinateOnce does one step: voters, addresses and features, then the node in transition, else the next request. It reports whether there was any.
+// coordinateOnce does one step: voters and addresses, then the node in transition, else the next request, else features. It reports whether there was any.
 func (n *Node) coordinateOnce(ctx context.Context) (bool, error) {
 	st := n.g0.state()
 	if voters, changed := st.nextVoters(); changed {
 		return true, n.g0.propose(ctx, func(t *topology) error { t.Voters = voters; return nil })
 	}
 	if changed, err := n.updateAddresses(ctx, st); changed || err != nil {
-		return changed, err
-	}
-	if changed, err := n.updateFeatures(ctx, st); changed || err != nil {
 		return changed, err
 	}
 	if t := st.transition(); t != nil {
@@ -81,7 +78,7 @@ func (n *Node) coordinateOnce(ctx context.Context) (bool, error) {
 		}
 	}
 	if len(requests) == 0 {
-		return false, nil
+		return n.updateFeatures(ctx, st)
 	}
 	slices.SortFunc(requests, func(a, b *topoNode) int { return strings.Compare(a.RequestID, b.RequestID) })
 	dead := rules.Dead(st, n.gossip.alive)
@@ -90,7 +87,7 @@ func (n *Node) coordinateOnce(ctx context.Context) (bool, error) {
 		return true, n.cancelAll(ctx, dead)
 	}
 	r := requests[next]
-	if why := st.turnedAway(r); why != "" {
+	if why := rules.TurnedAway(st, r.Request, r.Replaces, r.Features, st.Features); why != "" {
 		return true, n.turnAway(ctx, r, why)
 	}
 	return true, n.begin(ctx, r)

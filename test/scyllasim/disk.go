@@ -15,6 +15,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/kubectl-scylla/kubectl-scylla/test/scyllasim/rules"
 )
 
 // localTableDir is the directory of system.local below the data directory; its id is fixed in every ScyllaDB.
@@ -100,11 +102,11 @@ type localTable struct {
 var errTableClosed = errors.New("system.local is closed")
 
 // openLocal loads the table and replays the commitlog; replayed says whether that flushed anything.
-func openLocal(workdir string, v Version) (t *localTable, replayed bool, err error) {
+func openLocal(workdir string, v rules.Version) (t *localTable, replayed bool, err error) {
 	t = &localTable{
 		dir:      filepath.Join(workdir, "data", localTableDir),
 		logDir:   filepath.Join(workdir, "commitlog", "schema"),
-		flushing: !v.schemaCommitlog(),
+		flushing: !v.SchemaCommitlog(),
 		row:      map[string]cell{}, mem: map[string]cell{},
 	}
 	for _, d := range []string{t.dir, t.logDir} {
@@ -369,7 +371,7 @@ func (n *Node) loadGroup0() (bool, error) {
 		return false, runtimeErrorf("load system.scylla_local: %v", err)
 	}
 	// What the cluster has enabled stands in the same table (gms/feature_service.cc).
-	if s := n.g0.state(); s != nil && !supports(n.v.features(), s.Features) {
+	if s := n.g0.state(); s != nil && !rules.Supports(n.v.Features(), s.Features) {
 		return false, runtimeErrorf("Unknown feature '%s' was previously enabled in the cluster.  That means this node is performing a prohibited downgrade procedure "+
 			"and should not be allowed to boot.", s.Features)
 	}

@@ -11,6 +11,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/kubectl-scylla/kubectl-scylla/test/scyllasim/rules"
 )
 
 func dataFiles(t *testing.T, dir string) []string {
@@ -42,7 +44,7 @@ func schemaLogBytes(t *testing.T, dir string) int64 {
 // query runs the seed's command on a version and returns stdout, stderr and the exit code.
 func query(t *testing.T, version string, files ...string) (string, string, int) {
 	t.Helper()
-	v, err := ParseVersion(version)
+	v, err := rules.ParseVersion(version)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -56,7 +58,7 @@ func query(t *testing.T, version string, files ...string) (string, string, int) 
 	return queryColumns(v, env, "bootstrapped", files...)
 }
 
-func queryColumns(v Version, env func(string) string, columns string, files ...string) (string, string, int) {
+func queryColumns(v rules.Version, env func(string) string, columns string, files ...string) (string, string, int) {
 	var out, errOut bytes.Buffer
 	args := append([]string{"query", "--system-schema", "--scylla-data-dir=/var/lib/scylla/data", "--output-format=json",
 		"--keyspace=system", "--table=local", "--query=SELECT " + columns + " FROM scylla_sstable.local"}, files...)
@@ -250,7 +252,7 @@ func TestSSTableQueryOfHostID(t *testing.T) {
 			if code, body, err := tc.node.Request(testContext(t), "POST", "/storage_service/keyspace_flush/system?cf=local"); code != 200 || err != nil {
 				t.Fatalf("%s: flush: %d %s %v", name, code, body, err)
 			}
-			v, err := ParseVersion(tc.version)
+			v, err := rules.ParseVersion(tc.version)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -263,7 +265,7 @@ func TestSSTableQueryOfHostID(t *testing.T) {
 
 func TestSSTableQueryArguments(t *testing.T) {
 	t.Parallel()
-	v := Version{Major: 2026, Minor: 1}
+	v := rules.Version{Major: 2026, Minor: 1}
 	dir := t.TempDir()
 	done := "COMPLETED"
 	f := writeTable(t, dir, "1", 1, &done)
@@ -300,7 +302,7 @@ func TestSSTableQueryArguments(t *testing.T) {
 func TestManyRestartsAreCompacted(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	v := Version{Major: 2026, Minor: 1}
+	v := rules.Version{Major: 2026, Minor: 1}
 	for range 9 {
 		l, _, err := openLocal(dir, v)
 		if err != nil {
@@ -323,7 +325,7 @@ func TestManyRestartsAreCompacted(t *testing.T) {
 func TestTornCommitlogRecordIsSkipped(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	v := Version{Major: 2026, Minor: 1}
+	v := rules.Version{Major: 2026, Minor: 1}
 	l, _, err := openLocal(dir, v)
 	if err != nil {
 		t.Fatal(err)

@@ -6,7 +6,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/kubectl-scylla/kubectl-scylla/test/scyllasim/rules"
@@ -14,46 +13,28 @@ import (
 
 // Answers of raft_topology/upgrade.
 const (
-	notUpgraded  = "not_upgraded"
-	upgrading    = "build_coordinator_state"
-	upgradeDone  = "done"
-	featuresName = "SCYLLASIM_"
+	notUpgraded = "not_upgraded"
+	upgrading   = "build_coordinator_state"
+	upgradeDone = "done"
 )
-
-// features returns the name of what this version supports. One name stands for all cluster features of a minor version; a later version
-// supports those of every earlier one.
-func (v Version) features() string { return fmt.Sprintf("%s%d_%d", featuresName, v.Major, v.Minor) }
-
-// supports reports whether a node with features have understands a cluster that has enabled want.
-func supports(have, want string) bool { return compareFeatures(have, want) >= 0 }
-
-func compareFeatures(a, b string) int {
-	number := func(s string) (major, minor int) {
-		// A value that does not parse is 0.0: a node that supports nothing, a cluster that asks for nothing.
-		_, _ = fmt.Sscanf(strings.TrimPrefix(s, featuresName), "%d_%d", &major, &minor)
-		return major, minor
-	}
-	x, xm := number(a)
-	y, ym := number(b)
-	return cmp.Or(cmp.Compare(x, y), cmp.Compare(xm, ym))
-}
 
 // updateFeatures records what each member supports, by gossip, and enables what all normal nodes support. It also ends the upgrade to the
 // raft topology, which needs every node to support it.
 func (n *Node) updateFeatures(ctx context.Context, st *topology) (bool, error) {
-	learned, lowest := map[string]string{}, ""
+	learned, normal := map[string]string{}, []string(nil)
 	for _, x := range st.sorted() {
 		have := x.Features
 		if f := n.gossip.app(x.HostID, appFeatures); f != "" && f != have && x.State != rules.Left {
 			learned[x.HostID], have = f, f
 		}
-		if x.State == rules.Normal && (lowest == "" || compareFeatures(have, lowest) < 0) {
-			lowest = have
+		if x.State == rules.Normal {
+			normal = append(normal, have)
 		}
 	}
-	enable := compareFeatures(lowest, st.Features) > 0
-	finish := st.Upgrade == upgrading && len(rules.Dead(st, n.gossip.alive)) == 0
-	if len(learned) == 0 && !enable && !finish {
+	dead := rules.Dead(st, n.gossip.alive)
+	enabled := rules.Enabled(st.Features, normal, dead)
+	finish := st.Upgrade == upgrading && len(dead) == 0
+	if len(learned) == 0 && enabled == st.Features && !finish {
 		return false, nil
 	}
 	return true, n.g0.propose(ctx, func(t *topology) error {
@@ -62,22 +43,12 @@ func (n *Node) updateFeatures(ctx context.Context, st *topology) (bool, error) {
 				x.Features = f
 			}
 		}
-		if enable {
-			t.Features = lowest
-		}
+		t.Features = enabled
 		if finish {
 			t.Upgrade = upgradeDone
 		}
 		return nil
 	})
-}
-
-// turnedAway is why a newcomer whose turn has come is not accepted; "" when it is.
-func (s *topology) turnedAway(x *topoNode) string {
-	if (x.Request == rules.Join || x.Request == rules.Replace) && !supports(x.Features, s.Features) {
-		return rules.FeaturesLacking("{" + s.Features + "}")
-	}
-	return rules.TurnedAway(s, x.Request, x.Replaces)
 }
 
 // turnAway ends a join. Its request was stored, so the node becomes left and stays banned.
@@ -108,7 +79,7 @@ func (s *topology) upgrade() string {
 
 // checkLegacyJoin returns why a cluster without raft topology refuses a join. Nothing is stored before, so the refused node may try again.
 func (n *Node) checkLegacyJoin(t *topology, r joinRequest, kind rules.Kind, reject func(string, ...any) error) error {
-	if !supports(r.Features, t.Features) {
+	if !rules.Supports(r.Features, t.Features) {
 		return reject("Feature check failed. This node can not join the cluster because it does not understand the features: {%s}", t.Features)
 	}
 	if kind == rules.Replace {
@@ -128,9 +99,9 @@ func (n *Node) checkLegacyJoin(t *topology, r joinRequest, kind rules.Kind, reje
 
 func (n *Node) apiUpgradeState(apiCall) (any, error) {
 	switch {
-	case !n.v.raftTopology():
+	case !n.v.RaftTopology():
 		return nil, &apiError{404, "Not found"}
-	case n.v.upgradeAlwaysDone():
+	case n.v.UpgradeAlwaysDone():
 		return upgradeDone, nil
 	}
 	return n.g0.state().upgrade(), nil
@@ -138,7 +109,7 @@ func (n *Node) apiUpgradeState(apiCall) (any, error) {
 
 // apiUpgradeStart starts the upgrade and does not wait for its end.
 func (n *Node) apiUpgradeStart(apiCall) (any, error) {
-	if !n.v.raftTopology() || n.v.upgradeAlwaysDone() {
+	if !n.v.RaftTopology() || n.v.UpgradeAlwaysDone() {
 		return nil, &apiError{404, "Not found"}
 	}
 	if n.g0.state().upgrade() != notUpgraded {
@@ -150,7 +121,7 @@ func (n *Node) apiUpgradeStart(apiCall) (any, error) {
 // beginUpgrade starts the upgrade to raft topology. It fails while a normal node is older than 6.0.
 func (t *topology) beginUpgrade() error {
 	for _, x := range t.sorted() {
-		if x.State == rules.Normal && !supports(x.Features, raftTopologyFeatures) {
+		if x.State == rules.Normal && !rules.Supports(x.Features, rules.RaftTopologyFeatures) {
 			return fmt.Errorf("cannot upgrade to raft topology: node %s does not support it yet", x.HostID)
 		}
 	}
@@ -159,5 +130,3 @@ func (t *topology) beginUpgrade() error {
 	}
 	return nil
 }
-
-const raftTopologyFeatures = featuresName + "6_0"

@@ -12,35 +12,6 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/test/scyllasim/rules"
 )
 
-func TestSupports(t *testing.T) {
-	t.Parallel()
-	for name, tc := range map[string]struct {
-		have, want string
-		ok         bool
-	}{
-		"the same":             {"2025.2.0", "2025.2.3", true},
-		"a later minor":        {"2025.3.0", "2025.2.3", true},
-		"an earlier minor":     {"2025.1.9", "2025.2.0", false},
-		"another line, later":  {"2025.1.0", "6.2.3", true},
-		"another line, older":  {"6.2.3", "2025.1.0", false},
-		"ten is more than two": {"2026.10.0", "2026.2.0", true},
-	} {
-		t.Run(name, func(t *testing.T) {
-			have, err := ParseVersion(tc.have)
-			if err != nil {
-				t.Fatal(err)
-			}
-			want, err := ParseVersion(tc.want)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if got := supports(have.features(), want.features()); got != tc.ok {
-				t.Errorf("%s in a cluster of %s: %v", tc.have, tc.want, got)
-			}
-		})
-	}
-}
-
 func TestOlderNewcomerIsRejectedAndLeft(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -110,7 +110,7 @@ func (n *Node) rejoin(gen int64) error {
 		return err
 	}
 	// Versions before 2026.1 do not tell a banned node; they drop its connections, and it waits here without end.
-	for n.dropped.Load() && !n.v.banNotice() && n.alone() {
+	for n.dropped.Load() && !n.v.BanNotice() && n.alone() {
 		if err := n.sleep(time.Second); err != nil {
 			return err
 		}
@@ -147,7 +147,7 @@ func (n *Node) loadSaved() error {
 			n.mu.Unlock()
 			continue
 		}
-		if !n.v.gossipByHostID() && n.isMe(ip) {
+		if !n.v.GossipByHostID() && n.isMe(ip) {
 			continue
 		}
 		n.gossip.addSaved(t.HostID, ip, t.DC, t.Rack)
@@ -248,15 +248,15 @@ func (n *Node) form(gen int64) error {
 	now := time.Now().UTC()
 	task := newTaskID()
 	upgrade := upgradeDone
-	if !n.v.raftTopology() {
+	if !n.v.RaftTopology() {
 		upgrade = notUpgraded
 	}
 	err := n.g0.create(&topology{
 		GroupID: uuid.NewString(), ClusterName: n.o.ClusterName, Snitch: n.o.Snitch, Schema: uuid.NewString(),
-		Voters: []string{n.hostID}, Features: n.v.features(), Upgrade: upgrade, Keyspaces: n.o.Keyspaces, Auth: n.initialAuth(),
+		Voters: []string{n.hostID}, Features: n.v.Features(), Upgrade: upgrade, Keyspaces: n.o.Keyspaces, Auth: n.initialAuth(),
 		Nodes: map[string]*topoNode{n.hostID: {
 			HostID: n.hostID, IP: n.o.BroadcastAddress, DC: n.o.DC, Rack: n.o.Rack, State: rules.Normal,
-			Tokens: randomTokens(tokensPerNode), InGroup0: true, RequestID: task, Features: n.v.features(),
+			Tokens: randomTokens(tokensPerNode), InGroup0: true, RequestID: task, Features: n.v.Features(),
 		}},
 		Tasks: []*topoTask{{ID: task, Type: rules.Join, HostID: n.hostID, State: "done", Start: now, End: now}},
 	})
@@ -276,7 +276,7 @@ func (n *Node) joinExisting(gen int64, seeds []string, contact, replaces string,
 	n.startGossip(gen)
 	req := joinRequest{
 		HostID: n.hostID, IP: n.o.BroadcastAddress, DC: n.o.DC, Rack: n.o.Rack, Cluster: n.o.ClusterName, Snitch: n.o.Snitch,
-		Nonce: n.nonce, Replaces: replaces, Ignore: ignore, Features: n.v.features(), ZeroToken: n.o.ZeroToken,
+		Nonce: n.nonce, Replaces: replaces, Ignore: ignore, Features: n.v.Features(), ZeroToken: n.o.ZeroToken,
 	}
 	for {
 		n.log.info("raft_topology", "join: sending the join request to %s", contact)
@@ -313,7 +313,7 @@ func (n *Node) joinExisting(gen int64, seeds []string, contact, replaces string,
 		return err
 	}
 	n.log.info("raft_topology", "join: success")
-	if replaces != "" && n.v.rebuildsTablets() {
+	if replaces != "" && n.v.AwaitsTablets() {
 		n.log.info("storage_service", "Waiting for tablet replicas from the replaced node to be rebuilt")
 		if err := n.sleep(n.o.TabletRebuildTime); err != nil {
 			return err
@@ -343,7 +343,7 @@ func (n *Node) awaitResponse() error {
 			}
 			if !r.Accept {
 				r.reply <- nil
-				if n.o.BanNoticeFirst && n.v.banNotice() {
+				if n.o.BanNoticeFirst && n.v.BanNotice() {
 					continue
 				}
 				return n.rejected(r.Reason)

@@ -44,7 +44,7 @@ var errInterrupted = errors.New("startup interrupted")
 // Node is one simulated ScyllaDB process.
 type Node struct {
 	o     Options
-	v     Version
+	v     rules.Version
 	clock Clock
 	log   *logger
 	gate  gate
@@ -99,14 +99,14 @@ func StartNode(ctx context.Context, o Options) (*Node, error) {
 	if err := o.defaults(); err != nil {
 		return nil, err
 	}
-	v, err := ParseVersion(o.Version)
+	v, err := rules.ParseVersion(o.Version)
 	if err != nil {
 		return nil, err
 	}
-	if o.ReplaceNodeFirstBoot != "" && !v.replaceByHostID() {
+	if o.ReplaceNodeFirstBoot != "" && !v.ReplaceByHostID() {
 		return nil, fmt.Errorf("start node: ScyllaDB %s does not know --replace-node-first-boot; use --replace-address-first-boot", v)
 	}
-	if o.ZeroToken && !v.zeroTokenNodes() {
+	if o.ZeroToken && !v.ZeroTokenNodes() {
 		return nil, fmt.Errorf("start node: ScyllaDB %s has no zero-token nodes; simulate 6.2 or later, or leave out --join-ring=false", v)
 	}
 	n := &Node{
@@ -332,7 +332,7 @@ func (n *Node) drain() {
 		if s := n.g0.state(); s != nil {
 			st = s.State(n.hostID)
 		}
-		n.gossip.stop(n.ctx, rules.Announces(st, !n.v.onlyNormalAnnounces()))
+		n.gossip.stop(n.ctx, rules.Announces(st, n.v.LeavingAnnounces()))
 		_ = n.sleepQuiet(2 * time.Second)
 	}
 	if n.tr != nil {

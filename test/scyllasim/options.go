@@ -12,6 +12,9 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/test/scyllasim/rules"
 )
 
+// DefaultVersion is simulated when no version is chosen.
+const DefaultVersion = "2026.2.0"
+
 // Options configure a node. The zero value of a field means ScyllaDB's default unless said otherwise.
 type Options struct {
 	// Version to behave as; DefaultVersion if empty.

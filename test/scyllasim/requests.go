@@ -131,7 +131,7 @@ func (n *Node) placeJoin(ctx context.Context, r joinRequest) error {
 		if r.Replaces != "" {
 			kind = rules.Replace
 			q := rules.Replacement{
-				Target: r.Replaces, Ignore: r.Ignore, New: rules.Place{DC: r.DC, Rack: r.Rack, ZeroToken: r.ZeroToken}, OtherDown: n.v.refusesOtherDead(),
+				Target: r.Replaces, Ignore: r.Ignore, New: rules.Place{DC: r.DC, Rack: r.Rack, ZeroToken: r.ZeroToken}, OtherDown: n.v.OtherDown(),
 			}
 			if old := t.node(r.Replaces); old != nil {
 				q.Old = rules.Place{DC: old.DC, Rack: old.Rack, ZeroToken: old.ZeroToken}
@@ -182,7 +182,7 @@ func (n *Node) placeRequest(ctx context.Context, r topologyRequest) (topologyReq
 		}
 		switch r.Kind {
 		case rules.Remove:
-			q := rules.Removal{Target: h, Ignore: r.Ignore, LastOwner: !t.otherOwner(h), OtherDown: n.v.refusesOtherDead()}
+			q := rules.Removal{Target: h, Ignore: r.Ignore, LastOwner: !t.otherOwner(h), OtherDown: n.v.OtherDown()}
 			if why := q.Refused(t, n.gossip.alive); why != "" {
 				return errors.New(why)
 			}

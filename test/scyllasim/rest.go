@@ -183,7 +183,7 @@ func (n *Node) route(r *http.Request) (any, error) {
 		return nil, notFound
 	}
 	stage := rt.stage
-	if n.v.gossipRoutesAfterSS() && stage == 2 && strings.HasPrefix(path, "/gossiper") {
+	if n.v.GossipRoutesAfterSS() && stage == 2 && strings.HasPrefix(path, "/gossiper") {
 		stage = 4
 	}
 	if n.stage.Load() < stage {

@@ -15,14 +15,14 @@ func (n *Node) apiLocalHostID(apiCall) (any, error) {
 	if id := n.HostID(); id != "" {
 		return id, nil
 	}
-	if n.v.zeroLocalHostID() {
+	if n.v.ZeroLocalHostID() {
 		return uuid.Nil.String(), nil
 	}
 	return nil, &apiError{404, "local host ID is not yet set"}
 }
 
 func (n *Node) gossipRequired() error {
-	if n.v.gossiperNotReady500() && !n.gossip.isEnabled() {
+	if n.v.GossiperNotReady() && !n.gossip.isEnabled() {
 		return runtimeErrorf("The gossiper is not ready yet")
 	}
 	return nil
@@ -39,7 +39,7 @@ func (n *Node) apiHostIDs(apiCall) (any, error) {
 	if err := n.gossipRequired(); err != nil {
 		return nil, err
 	}
-	form := n.v.hostIDForm()
+	form := n.v.HostIDForm()
 	out := []keyValue{}
 	if index := n.indexed(); index != nil {
 		for _, ip := range sortedKeys(index) {
@@ -49,7 +49,7 @@ func (n *Node) apiHostIDs(apiCall) (any, error) {
 	}
 	for _, t := range n.g0.state().sorted() {
 		show := t.visible()
-		if form == hostIDNormalOnly {
+		if form == rules.HostIDNormalOnly {
 			show = t.State == rules.Normal || t.State == rules.Decommissioning || t.State == rules.Removing || t.State == rules.Rebuilding
 		}
 		if !show {
@@ -59,7 +59,7 @@ func (n *Node) apiHostIDs(apiCall) (any, error) {
 		if err != nil {
 			return nil, err
 		}
-		if form != hostIDList {
+		if form != rules.HostIDList {
 			// A map: the host ID that comes later takes the address over.
 			if i := slices.IndexFunc(out, func(kv keyValue) bool { return kv.key == ip }); i >= 0 {
 				out[i].value = t.HostID
@@ -157,7 +157,7 @@ func (n *Node) apiLeaving(apiCall) (any, error) {
 }
 
 func (n *Node) apiExcluded(apiCall) (any, error) {
-	if !n.v.excludeNode() {
+	if !n.v.ExcludeNode() {
 		return nil, &apiError{404, "Not found"}
 	}
 	out := []string{}

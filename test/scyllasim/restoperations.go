@@ -11,7 +11,7 @@ import (
 )
 
 func (n *Node) apiLeader(c apiCall) (any, error) {
-	if !n.v.raftTopology() {
+	if !n.v.RaftTopology() {
 		return nil, &apiError{404, "Not found"}
 	}
 	if id := c.FormValue("group_id"); id != "" && !strings.EqualFold(id, n.groupID()) {
@@ -42,7 +42,7 @@ func (n *Node) apiRemoveNode(c apiCall) (any, error) {
 }
 
 func (n *Node) apiExcludeNode(c apiCall) (any, error) {
-	if !n.v.excludeNode() {
+	if !n.v.ExcludeNode() {
 		return nil, &apiError{404, "Not found"}
 	}
 	hosts, err := c.required("hosts")

@@ -65,7 +65,7 @@ func (n *Node) apiConfig(c apiCall) (any, error) {
 	case "failure_detector_timeout_in_ms":
 		return n.o.FailureDetectorTimeout.Milliseconds(), nil
 	case "replace_node_first_boot":
-		if n.v.replaceByHostID() {
+		if n.v.ReplaceByHostID() {
 			return n.o.ReplaceNodeFirstBoot, nil
 		}
 	case "enable_repair_based_node_ops":

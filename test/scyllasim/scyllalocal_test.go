@@ -8,12 +8,14 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+
+	"github.com/kubectl-scylla/kubectl-scylla/test/scyllasim/rules"
 )
 
 // queryGroup0 is the query of a node's group 0 on its disk.
 func queryGroup0(t *testing.T, version, dir string) (string, int) {
 	t.Helper()
-	v, err := ParseVersion(version)
+	v, err := rules.ParseVersion(version)
 	if err != nil {
 		t.Fatal(err)
 	}

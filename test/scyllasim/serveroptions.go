@@ -13,6 +13,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/kubectl-scylla/kubectl-scylla/test/scyllasim/rules"
 )
 
 // boolFlags take a value only in the form --flag=value.
@@ -56,18 +58,18 @@ func (l flagList) get(names ...string) string {
 }
 
 // serverOptions reads the server's flags and the environment.
-func serverOptions(v Version, args []string, env func(string) string) (Options, error) {
+func serverOptions(v rules.Version, args []string, env func(string) string) (Options, error) {
 	flags, err := parseFlags(args)
 	if err != nil {
 		return Options{}, err
 	}
 	if s := flags.get("scyllasim-version"); s != "" {
-		if v, err = ParseVersion(s); err != nil {
+		if v, err = rules.ParseVersion(s); err != nil {
 			return Options{}, err
 		}
 	}
 	for _, f := range flags {
-		if f[0] == replaceNodeFlag && !v.replaceByHostID() {
+		if f[0] == replaceNodeFlag && !v.ReplaceByHostID() {
 			return Options{}, fmt.Errorf("unrecognised option '--%s=%s'", f[0], f[1])
 		}
 	}

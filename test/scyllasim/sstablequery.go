@@ -13,6 +13,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/kubectl-scylla/kubectl-scylla/test/scyllasim/rules"
 )
 
 // Exit codes of `scylla sstable`.
@@ -43,10 +45,10 @@ var tableColumns = map[string][]string{localTableName: localColumns, scyllaLocal
 
 // SSTableCommand is `scylla sstable <args>`: the result goes to stdout alone. It knows one operation, query, on two tables, system.local and
 // system.scylla_local.
-func SSTableCommand(v Version, args []string, env func(string) string, stdout, stderr io.Writer) int {
+func SSTableCommand(v rules.Version, args []string, env func(string) string, stdout, stderr io.Writer) int {
 	say := func(format string, a ...any) { _, _ = fmt.Fprintf(stderr, format+"\n", a...) }
 	ops := sstableOperations
-	if v.sstableQuery() {
+	if v.SSTableQuery() {
 		ops = append(slices.Clone(ops), "query")
 	}
 	op := ""
@@ -157,7 +159,7 @@ func (q *sstableQuery) check() error {
 	return nil
 }
 
-func (q *sstableQuery) run(v Version, env func(string) string, stdout io.Writer) error {
+func (q *sstableQuery) run(v rules.Version, env func(string) string, stdout io.Writer) error {
 	row, found, err := loadSSTables(q.files)
 	if err != nil {
 		return err
@@ -182,7 +184,7 @@ func (q *sstableQuery) run(v Version, env func(string) string, stdout io.Writer)
 }
 
 // jsonResult prints one row, or none. Text, addresses and UUIDs are strings.
-func jsonResult(v Version, env func(string) string, cols []string, row map[string]cell, found bool) (string, error) {
+func jsonResult(v rules.Version, env func(string) string, cols []string, row map[string]cell, found bool) (string, error) {
 	if !found {
 		return "[]", nil
 	}
@@ -201,7 +203,7 @@ func jsonResult(v Version, env func(string) string, cols []string, row map[strin
 				return "", failTool(exitFailed, "error running operation: %v", err)
 			}
 			b.Write(j)
-		case v.sstableNullBug():
+		case v.SSTableNullBug():
 			// These versions print null and then the missing value, whatever that is in memory.
 			if env("SCYLLASIM_NULL_BUG") == "crash" {
 				return "", failTool(139, "Segmentation fault on shard 0, in scheduling group main.")

@@ -19,11 +19,11 @@ func (n *Node) apiModuleTasks(c apiCall) (any, error) {
 	case "compaction", "repair":
 		return []any{}, nil
 	case "streaming", "tablets":
-		if n.v.nodeOpsTasks() {
+		if n.v.NodeOpsTasks() {
 			return []any{}, nil
 		}
 	case "node_ops":
-		if n.v.nodeOpsTasks() {
+		if n.v.NodeOpsTasks() {
 			return n.nodeOpsTasks(), nil
 		}
 	}
@@ -65,20 +65,20 @@ type printedTask struct{ kind, state, entity string }
 // printTask returns what version v prints of task t. Up to 2025.4 a task never names its node, and a queued one not even its type; up to
 // 2026.3 it names the requesting node while the request is queued or in transition; after that it names the target, which for a replace
 // is the replaced node, for as long as the task is listed.
-func printTask(v Version, s *topology, t *topoTask) printedTask {
+func printTask(v rules.Version, s *topology, t *topoTask) printedTask {
 	p := printedTask{kind: string(t.Type), state: t.State}
 	x := s.node(t.HostID)
 	open := t.State == "running" && x != nil && x.RequestID == t.ID
-	switch v.taskEntity() {
-	case taskEntityNever:
+	switch v.TaskEntity() {
+	case rules.TaskEntityNever:
 		if open && x.Stage == "" {
 			p.kind, p.state = "", "created"
 		}
-	case taskEntityWhileOpen:
+	case rules.TaskEntityWhileOpen:
 		if open {
 			p.entity = t.HostID
 		}
-	case taskEntityTarget:
+	case rules.TaskEntityTarget:
 		p.entity = cmp.Or(t.Replaces, t.HostID)
 	}
 	return p
@@ -100,7 +100,7 @@ func (n *Node) findTask(id string) (*topoTask, error) {
 	if _, err := uuid.Parse(id); err != nil {
 		return nil, badParam("Cannot parse task id %s", id)
 	}
-	if n.v.nodeOpsTasks() {
+	if n.v.NodeOpsTasks() {
 		if t := n.knownTopology().task(id); t != nil && !t.expired(n.clock.Real(time.Hour)) {
 			return t, nil
 		}

@@ -47,7 +47,7 @@ func TestTaskShapeByVersion(t *testing.T) {
 	t.Parallel()
 	for name, tc := range taskShapes {
 		for _, version := range tc.versions {
-			v, err := ParseVersion(version)
+			v, err := rules.ParseVersion(version)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -9,60 +9,6 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/test/scyllasim/rules"
 )
 
-func TestVersions(t *testing.T) {
-	t.Parallel()
-	for in, want := range map[string]string{
-		"2025.2.0": "2025.2.0", "2025.2": "2025.2.0", "2025.2.0-rc1": "2025.2.0-rc1", "2024.2.0~rc2-0.20240904.4c26004e5311": "2024.2.0-rc2",
-		"6.0.3-0.20240808.a56f7ce21ad4": "6.0.3",
-	} {
-		v, err := ParseVersion(in)
-		if err != nil || v.String() != want {
-			t.Errorf("%q: %v %v, want %s", in, v, err, want)
-			continue
-		}
-		again, err := ParseVersion(v.Release())
-		if err != nil || again != v {
-			t.Errorf("%q: release %q reads back as %v %v", in, v.Release(), again, err)
-		}
-	}
-	for _, in := range []string{"", "latest", "5", "2025.2.0.rc1", "v2025.2.0", "2025.x", "-1.2"} {
-		if v, err := ParseVersion(in); err == nil {
-			t.Errorf("%q is read as %v", in, v)
-		}
-	}
-}
-
-func TestVersionRules(t *testing.T) {
-	t.Parallel()
-	type rules struct {
-		form                                                hostIDForm
-		ready500, byHostID, tasks, replaceID, notice, query bool
-	}
-	for version, want := range map[string]rules{
-		"5.1.18":   {hostIDAll, false, false, false, false, false, false},
-		"5.2.0":    {hostIDAll, false, false, false, true, false, false},
-		"5.4.9":    {hostIDNormalOnly, false, false, false, true, false, false},
-		"6.2.3":    {hostIDByIP, false, false, true, true, false, false},
-		"2022.2.0": {hostIDAll, false, false, false, false, false, false},
-		"2023.1.0": {hostIDAll, false, false, false, true, false, false},
-		"2024.2.0": {hostIDNormalOnly, false, false, false, true, false, false},
-		"2025.1.3": {hostIDByIP, false, false, true, true, false, false},
-		"2025.1.4": {hostIDByIP, true, false, true, true, false, false},
-		"2025.2.0": {hostIDByIP, true, true, true, true, false, true},
-		"2025.3.0": {hostIDList, true, true, true, true, false, true},
-		"2026.1.0": {hostIDList, true, true, true, true, true, true},
-	} {
-		v, err := ParseVersion(version)
-		if err != nil {
-			t.Fatal(err)
-		}
-		got := rules{v.hostIDForm(), v.gossiperNotReady500(), v.gossipByHostID(), v.nodeOpsTasks(), v.replaceByHostID(), v.banNotice(), v.sstableQuery()}
-		if got != want {
-			t.Errorf("%s: %+v, want %+v", version, got, want)
-		}
-	}
-}
-
 func TestVotersChangeOneAtATime(t *testing.T) {
 	t.Parallel()
 	s := &topology{Voters: []string{"a"}, Nodes: map[string]*topoNode{}}
@@ -187,6 +133,6 @@ func TestShell(t *testing.T) {
 }
 
 func defaultVersionRelease() string {
-	v, _ := ParseVersion(DefaultVersion)
+	v, _ := rules.ParseVersion(DefaultVersion)
 	return v.Release() + "\n"
 }

@@ -105,6 +105,7 @@ func removedMeanwhile(w *world, rng *rand.Rand) bool {
 // upgraded rolls one StatefulSet after the other to the next version.
 func upgraded(w *world, rng *rand.Rand) bool {
 	todo := slices.Clone(w.sets)
+	w.wider.upgraded = true
 	rng.Shuffle(len(todo), func(i, j int) { todo[i], todo[j] = todo[j], todo[i] })
 	var next func()
 	next = func() {
@@ -153,22 +154,22 @@ func (w *world) readRequests() {
 }
 
 // versions of ScyllaDB that clusters are upgraded through; all have Raft topology.
-var versions = []string{"2026.2.0", "2026.2.4", "2026.3.1"}
+var versions = []rules.Version{{Major: 2026, Minor: 2}, {Major: 2026, Minor: 2, Patch: 4}, {Major: 2026, Minor: 3, Patch: 1}}
 
-func image(of int) string { return "docker.io/scylladb/scylla:" + versions[of] }
+func image(of int) string { return "docker.io/scylladb/scylla:" + versions[of].String() }
 
-// outdated is true for a version older than every member has had at some time: it is turned away for good (11).
-func (g *group) outdated(w *world, s *process) bool {
-	oldest := len(versions)
-	for _, id := range g.order {
-		if q := w.running(id); q == nil {
-			return s.version < g.features
-		} else if g.members[id] == normal {
-			oldest = min(oldest, q.version)
+// enable is what the coordinator does when no request is queued.
+func (w *world) enable(g *group) {
+	if !w.wider.upgraded {
+		return
+	}
+	var have, dead []string
+	for _, id := range g.Normal() {
+		if q := w.running(id); q == nil || !w.alive(g.leader, id) {
+			dead = append(dead, id)
+		} else {
+			have = append(have, q.version.Features())
 		}
 	}
-	if oldest < len(versions) {
-		g.features = max(g.features, oldest)
-	}
-	return s.version < g.features
+	g.features = rules.Enabled(g.features, have, dead)
 }

@@ -167,7 +167,7 @@ func (w *world) row(p *pod) api.NodeStatusReport {
 		row.Process = p.ended
 		return row
 	}
-	row := api.NodeStatusReport{HostID: hostid.ID(s.id), OperationMode: s.mode, ScyllaVersion: versions[s.version] + "-0.20260801.5d1c7e09ab34"}
+	row := api.NodeStatusReport{HostID: hostid.ID(s.id), OperationMode: s.mode, ScyllaVersion: s.version.String() + "-0.20260801.5d1c7e09ab34"}
 	if !s.gossips {
 		if !s.disk.complete {
 			row.OwnsTokens = new(false)

@@ -30,19 +30,18 @@ var printed = map[rules.State]api.NodeState{joining: "JOINING", rules.Replacing:
 
 // group is one cluster: a group 0 with its topology.
 type group struct {
-	name    int
-	members map[string]rules.State
-	order   []string        // host IDs in members, sorted
-	left    map[string]bool // banned for ever (4.3)
-	banned  map[string]bool // still a member, and never comes back (5.3)
-	queue   []*request
-	current *request
-	leader  *process
-	noLead  time.Time // until then there is no leader
-	down    map[string]time.Time
-	seen    *topology
-	// features that every member has, by their version.
-	features int
+	name     int
+	members  map[string]rules.State
+	order    []string        // host IDs in members, sorted
+	left     map[string]bool // banned for ever (4.3)
+	banned   map[string]bool // still a member, and never comes back (5.3)
+	queue    []*request
+	current  *request
+	leader   *process
+	noLead   time.Time // until then there is no leader
+	down     map[string]time.Time
+	seen     *topology
+	features string
 	// completed: one of its nodes has been COMPLETED.
 	completed bool
 	failed    []api.NodeOperation // of a story: those that the task manager still lists
@@ -130,7 +129,7 @@ type process struct {
 	serves  bool // CQL
 	ended   bool
 	since   time.Time
-	version int
+	version rules.Version
 	request *request
 	seen    *topology
 	// down are the members that had been out of reach for longer than the bound when it started.
@@ -163,7 +162,7 @@ func (w *world) running(id string) *process {
 // boot starts ScyllaDB's process in a Pod.
 func (w *world) boot(p *pod, seeds []string, replace string, ignore []string) {
 	d := p.claim.disk
-	s := &process{pod: p, disk: d, seeds: seeds, replace: replace, ignore: ignore, mode: "STARTING", since: w.now, version: p.version}
+	s := &process{pod: p, disk: d, seeds: seeds, replace: replace, ignore: ignore, mode: "STARTING", since: w.now, version: versions[p.version]}
 	p.proc = s
 	w.procs = append(w.procs, s)
 	w.judgeStart(s)
@@ -267,6 +266,7 @@ func (w *world) found(s *process) {
 	// One whose only node was stopped before it had COMPLETED is no cluster: that node never comes back (5.4), and no other has joined.
 	w.groups = slices.DeleteFunc(w.groups, func(g *group) bool { return !g.completed && len(g.order) == 1 && w.running(g.order[0]) == nil })
 	g := newGroup(len(w.groups))
+	g.features = s.version.Features()
 	w.groups = append(w.groups, g)
 	w.tracef("%s founds cluster %d", s.pod.name, g.name)
 	if len(w.groups) > 1 {
@@ -326,7 +326,7 @@ func (w *world) ask(s *process) {
 			w.exit(s, rules.UnknownTarget(s.replace))
 			return
 		}
-		why := rules.Replacement{Target: s.replace, Ignore: s.ignore}.Refused(g, func(id string) bool { return w.alive(l, id) })
+		why := rules.Replacement{Target: s.replace, Ignore: s.ignore, OtherDown: l.version.OtherDown()}.Refused(g, func(id string) bool { return w.alive(l, id) })
 		if why != "" {
 			w.exit(s, why)
 			return
@@ -334,12 +334,6 @@ func (w *world) ask(s *process) {
 		for _, id := range rules.Bans(s.replace, s.ignore) {
 			w.ban(g, id)
 		}
-	}
-	if g.outdated(w, s) {
-		s.disk.asked, g.left[s.id] = true, true
-		g.changed()
-		w.exit(s, rules.FeaturesLacking("{}"))
-		return
 	}
 	s.disk.asked, s.request = true, r
 	g.queue = append(g.queue, r)
@@ -363,7 +357,7 @@ func (w *world) removeNode(g *group, id string, ignore []string) bool {
 	if g.leader == nil || slices.ContainsFunc(g.queue, func(r *request) bool { return r.id == id }) {
 		return false
 	}
-	q := rules.Removal{Target: id, Ignore: ignore, LastOwner: len(g.Normal()) == 1}
+	q := rules.Removal{Target: id, Ignore: ignore, LastOwner: len(g.Normal()) == 1, OtherDown: g.leader.version.OtherDown()}
 	if q.Refused(g, func(id string) bool { return w.alive(g.leader, id) }) != "" {
 		return false
 	}
@@ -458,7 +452,11 @@ func (w *world) dead(g *group, r *request) []string {
 
 // nextTask takes the first request that can proceed; when none can, all are cancelled (4.2).
 func (w *world) nextTask(g *group) {
-	if len(g.queue) == 0 || w.now.Before(w.wider.drains) {
+	if len(g.queue) == 0 {
+		w.enable(g)
+		return
+	}
+	if w.now.Before(w.wider.drains) {
 		return
 	}
 	dead := rules.Dead(g, func(id string) bool { return w.alive(g.leader, id) })
@@ -477,6 +475,7 @@ func (w *world) nextTask(g *group) {
 
 func (w *world) begun(g *group, r *request) {
 	g.current = r
+	s := r.proc
 	w.tracef("the coordinator %s begins %s of %s", g.leader.pod.name, r.kind, short(r.id))
 	switch r.kind {
 	case rules.Remove:
@@ -488,7 +487,7 @@ func (w *world) begun(g *group, r *request) {
 		r.proc.mode, r.next = "LEAVING", w.now.Add(w.between(20*time.Second, 4*time.Minute))
 		return
 	}
-	if why := rules.TurnedAway(g, r.kind, r.target); why != "" {
+	if why := rules.TurnedAway(g, r.kind, r.target, s.version.Features(), g.features); why != "" {
 		w.rollBack(g, r, why)
 		return
 	}
@@ -615,7 +614,7 @@ func (w *world) end(s *process, clean bool) {
 	if s.group != nil && s.group.members[s.id] == normal && !s.disk.complete {
 		w.lost[s.pod.name] = true // it is a member, and has not noted it: it never comes back (5.4)
 	}
-	w.unlink(s, clean && s.group != nil && rules.Announces(s.group.State(s.id), false))
+	w.unlink(s, clean && s.group != nil && rules.Announces(s.group.State(s.id), s.version.LeavingAnnounces()))
 	if gossiped && s.group != nil {
 		w.after(rules.OrphanInterval, func() { w.orphan(s) })
 	}

@@ -50,6 +50,8 @@ type wider struct {
 	quota   time.Time          // until then no Pod is created
 	freed   []string           // addresses of Pods that are gone
 	jumped  map[string]time.Duration
+	// upgraded: not all nodes have one version.
+	upgraded bool
 
 	far *far
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/scylla"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/setup/adopt"
 	"github.com/kubectl-scylla/kubectl-scylla/test/scyllasim"
+	"github.com/kubectl-scylla/kubectl-scylla/test/scyllasim/rules"
 )
 
 // sim is a cluster of simulated ScyllaDB nodes, with the annotations of their Services.
@@ -56,7 +57,7 @@ func (s *sim) disk(t *testing.T, i int) (bootstrap.Bootstrapped, string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	v, err := scyllasim.ParseVersion("2026.2.0")
+	v, err := rules.ParseVersion("2026.2.0")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -72,11 +72,15 @@ func notNormal(target string) string {
 	return fmt.Sprintf("Cannot replace node %s because it is not in the 'normal' state", target)
 }
 
-// TurnedAway is why the coordinator ends a replacement whose turn has come: it has been stored, so
-// the newcomer is Left. Two nodes may ask to replace the same one. TC:4233; since 6.0.
-func TurnedAway(t Topology, k Kind, target string) string {
-	if k == Replace && t.State(target) != Normal {
+// TurnedAway is why the coordinator ends a join or a replacement whose turn has come: it has been
+// stored, so the newcomer is Left. Two nodes may ask to replace the same one. have are its
+// features, enabled those of the cluster. TC:4233, TC:4250; since 6.0.
+func TurnedAway(t Topology, k Kind, target, have, enabled string) string {
+	switch {
+	case k == Replace && t.State(target) != Normal:
 		return notNormal(target)
+	case (k == Join || k == Replace) && !Supports(have, enabled):
+		return FeaturesLacking("{" + enabled + "}")
 	}
 	return ""
 }

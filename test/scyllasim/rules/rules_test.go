@@ -105,6 +105,7 @@ func TestRefusals(t *testing.T) {
 	t.Parallel()
 	c := cluster{map[string]State{"a": Normal, "b": Normal, "gone": Normal, "also": Normal, "ignored": Normal, "left": Left, "leaving": Decommissioning}, []string{"ignored"}}
 	alive := func(id string) bool { return id == "a" || id == "b" || id == "leaving" }
+	older, newer := Version{Major: 2026, Minor: 2}.Features(), Version{Major: 2026, Minor: 10}.Features()
 	here, there := Place{DC: "dc1", Rack: "r1"}, Place{DC: "dc1", Rack: "r2"}
 	replace := func(r Replacement) string { return r.Refused(c, alive) }
 	remove := func(r Removal) string { return r.Refused(c, alive) }
@@ -119,8 +120,10 @@ func TestRefusals(t *testing.T) {
 		"another node DOWN":                  {replace(Replacement{Target: "gone", OtherDown: true}), "node also is down and not ignored"},
 		"it is on the list":                  {replace(Replacement{Target: "gone", Ignore: []string{"also"}, OtherDown: true}), ""},
 		"one on the list is UP":              {replace(Replacement{Target: "gone", Ignore: []string{"also", "b"}, OtherDown: true}), "ignored node b is alive"},
-		"the target has left meanwhile":      {TurnedAway(c, Replace, "left"), "not in the 'normal' state"},
-		"it has not":                         {TurnedAway(c, Replace, "gone"), ""},
+		"the target has left meanwhile":      {TurnedAway(c, Replace, "left", "", ""), "not in the 'normal' state"},
+		"it has not":                         {TurnedAway(c, Replace, "gone", newer, newer), ""},
+		"it is older than the cluster":       {TurnedAway(c, Join, "", older, newer), "Feature check failed"},
+		"so is a node that leaves":           {TurnedAway(c, Leave, "", older, newer), ""},
 		"removal of a node that is UP":       {remove(Removal{Target: "a"}), "maybe you should use decommission"},
 		"removal of one that leaves":         {remove(Removal{Target: "leaving"}), "is in 'decommissioning' state"},
 		"removal of nobody":                  {remove(Removal{Target: "left"}), "is not found"},
