@@ -48,6 +48,7 @@ const (
 	from = api.AnnotationForcePropagatedFrom
 	why  = api.AnnotationForceReason
 	over = api.AnnotationForceOverrides
+	vol  = api.AnnotationForceVolume
 )
 
 func TestPropagate(t *testing.T) {
@@ -80,6 +81,9 @@ func TestPropagate(t *testing.T) {
 		"a marker without a value is tidied":       {service: m(from, "StatefulSet/a"), sources: []Source{src("StatefulSet/a")}},
 		"copied with what it overrides":            {sources: []Source{src("StatefulSet/a", key, "true", over, "[1]")}, want: m(key, "true", from, "StatefulSet/a", over, "[1]")},
 		"forced again above":                       {service: m(key, "true", from, "StatefulSet/a", over, "[1]"), sources: []Source{src("StatefulSet/a", key, "true", over, "[2]")}, want: m(key, "true", from, "StatefulSet/a", over, "[2]")},
+		"the volume stays with its record":         {service: m(key, "true", from, "StatefulSet/a", over, "[1]", vol, "v"), sources: []Source{src("StatefulSet/a", key, "true", over, "[1]")}, want: m(key, "true", from, "StatefulSet/a", over, "[1]", vol, "v")},
+		"forced again above for any volume":        {service: m(key, "true", from, "StatefulSet/a", over, "[1]", vol, "v"), sources: []Source{src("StatefulSet/a", key, "true", over, "[2]")}, want: m(key, "true", from, "StatefulSet/a", over, "[2]")},
+		"taken back with its volume":               {service: m(key, "true", from, "StatefulSet/a", over, "[1]", vol, "v"), sources: []Source{src("StatefulSet/a")}},
 		"recorded of a copy":                       {service: m(key, "true", from, "StatefulSet/a", over, "[1]"), sources: []Source{src("StatefulSet/a", key, "true")}, want: m(key, "true", from, "StatefulSet/a", over, "[1]")},
 		"recorded of a copy of another":            {service: m(key, "true", from, "StatefulSet/a", over, "[1]"), sources: []Source{src("StatefulSet/a"), src("ScyllaDBDatacenter/d", key, "true")}, want: m(key, "true", from, "ScyllaDBDatacenter/d")},
 		"recorded, and taken back":                 {service: m(key, "true", from, "StatefulSet/a", over, "[1]"), sources: []Source{src("StatefulSet/a")}},

@@ -32,7 +32,7 @@ var propagated = []struct {
 // force, for members that have not started.
 func spend(service map[string]string) {
 	for _, k := range []string{api.AnnotationForceProceed, api.AnnotationForcePropagatedFrom,
-		api.AnnotationForceReason, api.AnnotationForceOverrides} {
+		api.AnnotationForceReason, api.AnnotationForceOverrides, api.AnnotationForceVolume} {
 		delete(service, k)
 	}
 }
@@ -47,7 +47,7 @@ func spend(service map[string]string) {
 //   - A copy is removed once no source has the annotation.
 //   - A force from above is for new nodes: each later Pod of a member that has joined would get it
 //     again. A value that forces nothing is still copied.
-//   - The reasons that our controller recorded of a force stay while that force stays.
+//   - The reasons and the volume that our controller recorded of a force stay while it stays.
 func propagate(service map[string]string, sources []Source) map[string]string {
 	joined := service[api.AnnotationNodeJoined] == "true"
 	out := maps.Clone(service)
@@ -88,6 +88,9 @@ func propagate(service map[string]string, sources []Source) map[string]string {
 	}
 	if out[api.AnnotationForceProceed] != api.ForceProceedValue {
 		delete(out, api.AnnotationForceOverrides) // the next force has other reasons
+	}
+	if out[api.AnnotationForceOverrides] != service[api.AnnotationForceOverrides] {
+		delete(out, api.AnnotationForceVolume) // of another force
 	}
 	return out
 }

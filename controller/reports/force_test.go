@@ -4,6 +4,7 @@ package reports
 
 import (
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -27,6 +28,9 @@ func (b *bench) overrides(name string) (string, bool) {
 		b.t.Fatal(err)
 	}
 	text, ok := svc.Annotations[api.AnnotationForceOverrides]
+	if volume, bound := svc.Annotations[api.AnnotationForceVolume]; bound {
+		text += " for " + volume
+	}
 	return text, ok
 }
 
@@ -45,7 +49,7 @@ func TestAForceIsRecordedWhenFirstSeen(t *testing.T) {
 		return append(o, w...)
 	}
 	forced := map[string]string{api.AnnotationForceProceed: "true"}
-	want := `[{"reason":"NodeDown","object":"` + two + `"}]`
+	want := `[{"reason":"NodeDown","object":"` + two + `"}] for uid-demo-r3-0`
 
 	b := newBench(t, objects(forced)...)
 	b.reconcile()
@@ -74,8 +78,12 @@ func TestAForceIsRecordedWhenFirstSeen(t *testing.T) {
 	}{
 		"recorded by who forced": {map[string]string{api.AnnotationForceProceed: "true", api.AnnotationForceOverrides: "[]"}, nil, "[]", true},
 		"an unreadable record":   {map[string]string{api.AnnotationForceProceed: "true", api.AnnotationForceOverrides: "x"}, nil, "x", true},
-		"not forced":             {nil, nil, "", false},
-		"no valid value":         {map[string]string{api.AnnotationForceProceed: "yes"}, nil, "", false},
+		"copied from above":      {map[string]string{api.AnnotationForceProceed: "true", api.AnnotationForceOverrides: "[]", api.AnnotationForcePropagatedFrom: "StatefulSet/demo-r3"}, nil, "[] for uid-demo-r3-0", true},
+		"with a PVC": {forced, func(o []client.Object) {
+			o[0] = &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "data-demo-r3-0", UID: "claim-1"}}
+		}, strings.Replace(want, "uid-demo-r3-0", "claim-1", 1), true},
+		"not forced":     {nil, nil, "", false},
+		"no valid value": {map[string]string{api.AnnotationForceProceed: "yes"}, nil, "", false},
 		"the Scylla Operator's": {forced, func(o []client.Object) {
 			o[len(o)-2].SetOwnerReferences([]metav1.OwnerReference{{APIVersion: "scylla.scylladb.com/v1alpha1", Kind: "ScyllaDBDatacenter", Name: "demo", UID: "x", Controller: new(true)}})
 		}, "", false},

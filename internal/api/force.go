@@ -14,6 +14,12 @@ import (
 // our barrier; the Scylla Operator's barrier ignores it.
 const AnnotationForceOverrides = "kubectl-scylla.scylladb.com/force-overrides"
 
+// AnnotationForceVolume, next to AnnotationForceOverrides, is the UID of the member's data PVC when
+// the force was given, or of its Pod if it has no PVC. A recorded force counts for that volume
+// alone: a volume that replaces a lost one is another start. Written and read as
+// AnnotationForceOverrides; a record of an older version lacks it, and counts for nothing.
+const AnnotationForceVolume = "kubectl-scylla.scylladb.com/force-volume"
+
 // maxForceOverrides bounds the annotation. All annotations of an object may have 256 KiB.
 const maxForceOverrides = 96 << 10
 

@@ -22,7 +22,7 @@ import (
 //   - a data directory that can never start again refuses
 //   - a member that its peers list is a restart, and opens
 //   - feature gate BootstrapSynchronisation off opens
-//   - force opens, unless a reason is new since it was given
+//   - force opens, unless a reason is new since it was given, or the volume
 //   - every row must have every required node UP; for a replacement, all nodes except the replaced
 //     and ignored ones
 //   - only the first node of a cluster that never had one opens without such rows
@@ -83,10 +83,14 @@ func (in Input) decide() Verdict {
 	if in.Unprotected != "" {
 		return v.open(DecisionUnprotected, words.New(words.StartsUnprotected, "controller", in.Unprotected))
 	}
-	if in.Member.Forced() {
-		return in.force(v, m)
-	}
 	_, forced := in.service().Annotations[api.AnnotationForceProceed]
+	if in.Member.Forced() {
+		void := in.Member.ForceVoid(in.VolumeUID)
+		if void.IsZero() {
+			return in.force(v, m)
+		}
+		forced, v.Notes = false, append(v.Notes, void)
+	}
 	v.Blockers, v.Notes = in.precondition(m, v.Notes)
 	v.Blockers = append(v.Blockers, in.malformed(forced)...)
 	if len(v.Blockers) == 0 {

@@ -9,6 +9,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"k8s.io/apimachinery/pkg/types"
+
 	"pgregory.net/rapid"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
@@ -26,7 +28,7 @@ func forceOver(t interface{ Fatal(...any) }, in *Input) {
 		t.Fatal(err)
 	}
 	in.Member.Service.Annotations[api.AnnotationForceProceed] = api.ForceProceedValue
-	in.Member.Service.Annotations[api.AnnotationForceOverrides] = value
+	in.Member.Service.Annotations[api.AnnotationForceOverrides], in.Member.Service.Annotations[api.AnnotationForceVolume] = value, "claim-1"
 }
 
 // TestAForceOverridesOnlyWhatItRecords: a force opened over every later reason of its member (seed 40152).
@@ -128,13 +130,48 @@ func TestAForceWithAnUnreadableRecordCoversNothing(t *testing.T) {
 	} {
 		in := newcomer()
 		in.Matrix = newMatrix(down(threeUp(), idA, idC))
-		in.Member.Service.Annotations = map[string]string{api.AnnotationForceProceed: "true"}
+		in.Member.Service.Annotations = map[string]string{api.AnnotationForceProceed: "true", api.AnnotationForceVolume: "claim-1"}
 		for k, v := range c.record {
 			in.Member.Service.Annotations[k] = v
 		}
 		if v := Decide(in); v.Decision != c.decision {
 			t.Errorf("%s: decided %s, want %s", name, v.Decision, c.decision)
 		}
+	}
+}
+
+// A force opened also after the volume that it was for was lost, on an empty one (seeds 65183 and 65264 by reports).
+func TestAForceIsForOneVolume(t *testing.T) {
+	older := func(a map[string]string) { delete(a, api.AnnotationForceVolume) }
+	for name, c := range map[string]struct {
+		volume   types.UID
+		change   func(map[string]string)
+		decision Decision
+		note     words.Code
+	}{
+		"its volume":                   {volume: "claim-1", decision: DecisionForced},
+		"unknown, as outside the Pod":  {decision: DecisionForced},
+		"another volume":               {volume: "claim-2", decision: DecisionWait, note: words.ForceOfOtherVolume},
+		"of an older version":          {volume: "claim-1", change: older, decision: DecisionWait, note: words.ForceOfOlderVersion},
+		"of an older version, unknown": {change: older, decision: DecisionWait, note: words.ForceOfOlderVersion},
+		"no record, as kubectl writes": {volume: "claim-2", change: func(a map[string]string) { delete(a, api.AnnotationForceOverrides) }, decision: DecisionForced},
+	} {
+		t.Run(name, func(t *testing.T) {
+			in := newcomer()
+			in.Matrix = newMatrix(down(threeUp(), idA, idC))
+			forceOver(t, &in)
+			if in.VolumeUID = c.volume; c.change != nil {
+				c.change(in.Member.Service.Annotations)
+			}
+			v := Decide(in)
+			noted := slices.ContainsFunc(v.Notes, func(n words.Message) bool { return n.Code == c.note })
+			if v.Decision != c.decision || noted != (c.note != "") {
+				t.Errorf("decided %s: %s, notes %v", v.Decision, words.Of("it", v.Summary), v.Notes)
+			}
+			if slices.ContainsFunc(v.Blockers, func(b matrix.Blocker) bool { return b.Reason == words.ForceValueInvalid }) {
+				t.Errorf("blockers %v", v.Blockers)
+			}
+		})
 	}
 }
 
@@ -171,7 +208,7 @@ func forceOverMore(t *rapid.T, in *Input) {
 		t.Fatal(err)
 	}
 	in.Member.Service.Annotations[api.AnnotationForceProceed] = api.ForceProceedValue
-	in.Member.Service.Annotations[api.AnnotationForceOverrides] = value
+	in.Member.Service.Annotations[api.AnnotationForceOverrides], in.Member.Service.Annotations[api.AnnotationForceVolume] = value, "claim-1"
 }
 
 // TestOrderOfTheDecision: each step is added to all before it, and decides over them. So the last one

@@ -35,7 +35,7 @@ func Of(c *cluster.Cluster, member string) (Input, error) {
 		Held: held(c, m), LastListedBy: c.LastListedBy(self.HostID), Permission: permission(c, m),
 		FormHolder:  c.FormHolder(),
 		Initialized: c.StatusReport != nil && c.StatusReport.Status.Initialized, Doubts: c.Doubts(member),
-		Banned: m.Banned(), Ran: m.RanAs(), SharedBy: c.SharedBy(member),
+		VolumeUID: m.VolumeUID(), Banned: m.Banned(), Ran: m.RanAs(), SharedBy: c.SharedBy(member),
 	}
 	in.ControllerSilent, in.ControllerSilentSince = c.ControllerSilent()
 	in.Unprotected = c.UnprotectedBy()

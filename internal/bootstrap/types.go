@@ -5,6 +5,8 @@ package bootstrap
 import (
 	"time"
 
+	"k8s.io/apimachinery/pkg/types"
+
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/maintenance"
@@ -61,6 +63,8 @@ type Input struct {
 	// depends on the volume is then withheld. The member may have lost its volume, and would start
 	// as a new node or not at all. For a Pod past its barrier the verdict is about a later start.
 	AtBarrier bool
+	// VolumeUID is cluster.Member's VolumeUID: a recorded force is for one volume.
+	VolumeUID types.UID
 	// Refused is the refusal of the Pod's own barrier, which has read the data directory; empty if
 	// it has not refused.
 	Refused string

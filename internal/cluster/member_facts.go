@@ -12,6 +12,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
@@ -72,6 +73,31 @@ func (m *Member) ForceOverrides() (list []api.ForceOverride, recorded bool) {
 		return list, true
 	}
 	return nil, recorded
+}
+
+// ForceVoid returns why the recorded force of the member does not count for the volume with that
+// UID (as VolumeUID); zero if it does, if the UID is unknown, or if there is no record.
+func (m *Member) ForceVoid(volume types.UID) words.Message {
+	_, recorded := m.ForceOverrides()
+	switch of := types.UID(m.Annotation(api.AnnotationForceVolume)); {
+	case recorded && of == "":
+		return words.New(words.ForceOfOlderVersion)
+	case recorded && volume != "" && of != volume:
+		return words.New(words.ForceOfOtherVolume, "forced", string(of), "uid", string(volume))
+	}
+	return words.Message{}
+}
+
+// VolumeUID returns the UID of the member's data PVC, or of its Pod if it has no PVC; empty if
+// unknown.
+func (m *Member) VolumeUID() types.UID {
+	switch {
+	case m.PVC != nil:
+		return m.PVC.UID
+	case m.objects().Read&KindPVCs == 0:
+		return ""
+	}
+	return m.PodUID()
 }
 
 // ForceCovers returns the recorded reasons for people, at most 4 messages.

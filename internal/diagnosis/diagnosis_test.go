@@ -342,10 +342,16 @@ func TestNoHarm12StatusShowsWhatIsForced(t *testing.T) {
 			s.Annotations = map[string]string{api.AnnotationForceProceed: "true"}
 		}
 	}
-	o.Services[slices.IndexFunc(o.Services, func(s corev1.Service) bool { return s.Name == "demo-dc1-rack2-0" })].Annotations[api.AnnotationForceOverrides] = "[]"
+	forced := o.Services[slices.IndexFunc(o.Services, func(s corev1.Service) bool { return s.Name == "demo-dc1-rack2-0" })].Annotations
+	forced[api.AnnotationForceOverrides], forced[api.AnnotationForceVolume] = "[]", string(c.Pod("demo-dc1-rack2-0").UID)
 	findings = diagnosis.Of(cluster.New(o, cluster.SourceAuto, scenes.Now))
 	if diff := cmp.Diff([]string{"remark Forced: forced: StatefulSet demo-dc1-rack3 and demo-dc1-rack2-0; the next start skips the barrier"}, said(findings)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
+	}
+	forced[api.AnnotationForceVolume] = "lost"
+	findings = diagnosis.Of(cluster.New(o, cluster.SourceAuto, scenes.Now))
+	if diff := cmp.Diff([]string{"remark Forced: forced: StatefulSet demo-dc1-rack3; the next start skips the barrier"}, said(findings)); diff != "" {
+		t.Errorf("of another volume (-want +got):\n%s", diff)
 	}
 }
 

@@ -382,6 +382,9 @@ func (s *scene) forced() {
 		}
 	}
 	for _, m := range s.c.Members() {
+		if !m.ForceVoid(m.VolumeUID()).IsZero() {
+			continue
+		}
 		if _, recorded := m.ForceOverrides(); recorded && m.Forced() {
 			if v, err := bootstrap.VerdictOf(s.c, m.Member); err == nil && v.Summary.Code == words.ForceDoesNotCover {
 				blocked = append(blocked, m.Name())

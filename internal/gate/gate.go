@@ -147,6 +147,8 @@ type Gate struct {
 	annotation annotation
 	ran        hostid.ID // with which ScyllaDB has run in this Pod; empty while unknown
 
+	volumeUID types.UID // as cluster.Member's; read only if a force would open
+
 	seen *cluster.Cluster
 	// Newer counts newer views that closed a gate with a permit, Relayed the relayed ones.
 	Newer, Relayed int
@@ -208,6 +210,7 @@ func (g *Gate) decide() (bootstrap.Verdict, *cluster.Cluster) {
 	if m := c.Member(g.Member); m != nil {
 		g.permits.otherwise = m.DefaultPolicy()
 	}
+	g.volumeUID = ""
 	in, err := g.Input(c)
 	if err != nil {
 		return g.Blocked(unjudged(c, err)), nil
@@ -221,6 +224,13 @@ func (g *Gate) decide() (bootstrap.Verdict, *cluster.Cluster) {
 		in.Unprotected = g.lease.unprotected
 	}
 	v := bootstrap.Decide(in)
+	if v.Decision == bootstrap.DecisionForced {
+		if g.volumeUID, trouble = g.readVolumeUID(c); trouble != nil {
+			return g.Blocked(*trouble), c
+		}
+		in.VolumeUID = g.volumeUID
+		v = bootstrap.Decide(in)
+	}
 	// An unreadable part blocks only decisions that depend on complete reports.
 	if err := c.Incomplete(); err != nil &&
 		(v.Decision == bootstrap.DecisionAllUp || v.Decision == bootstrap.DecisionGenesis) {
@@ -231,6 +241,14 @@ func (g *Gate) decide() (bootstrap.Verdict, *cluster.Cluster) {
 	return v, c
 }
 
+// readVolumeUID returns cluster.Member's VolumeUID.
+func (g *Gate) readVolumeUID(c *cluster.Cluster) (types.UID, *matrix.Blocker) {
+	if uid, _, trouble := g.reads.Claim(g.ClaimOf(c)); uid != "" || trouble != nil {
+		return uid, trouble
+	}
+	return g.reads.PodUID()
+}
+
 // Input returns the decision's input with the facts of this Pod, without the barrier's own
 // annotation and the state of the controller. Error: the cluster has no Service of this member.
 func (g *Gate) Input(c *cluster.Cluster) (bootstrap.Input, error) {
@@ -239,7 +257,7 @@ func (g *Gate) Input(c *cluster.Cluster) (bootstrap.Input, error) {
 		return bootstrap.Input{}, err
 	}
 	in.Disk, in.DiskDetail, in.Volume = g.Disk, g.DiskDetail, g.Volume
-	in.VolumeDetail, in.VolumeHostID = g.VolumeDetail, g.VolumeHostID
+	in.VolumeDetail, in.VolumeHostID, in.VolumeUID = g.VolumeDetail, g.VolumeHostID, g.volumeUID
 	in.AllowNonReporting = g.AllowNonReporting
 	if g.Launcher {
 		in.Opened, in.Ran = true, g.ran

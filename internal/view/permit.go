@@ -145,7 +145,7 @@ func judge(c *cluster.Cluster, a *Request, initialized bool) bool {
 	}
 	// The barrier's other conditions, including the permit, are omitted, except for a volume that
 	// only the barrier sees: with it, the member would keep others from their turn.
-	in.Permission, in.Initialized = nil, initialized
+	in.Permission, in.Initialized, in.VolumeUID = nil, initialized, cmp.Or(a.ClaimUID, a.PodUID())
 	in.Held = slices.DeleteFunc(in.Held, func(b matrix.Blocker) bool { return b.Reason != words.VolumeUnreadable })
 	v := bootstrap.Decide(in)
 	if !v.Satisfied {

@@ -76,7 +76,11 @@ var (
 // What a force covers.
 var (
 	// ForceDoesNotCover is about reasons that are new since a user forced the start.
-	ForceDoesNotCover = define("ForceDoesNotCover", "must wait: its force does not cover: {reasons}")
-	ForceCovers       = define("ForceCovers",
+	ForceDoesNotCover  = define("ForceDoesNotCover", "must wait: its force does not cover: {reasons}")
+	ForceOfOtherVolume = define("ForceOfOtherVolume",
+		"the force counts only for the volume with UID {forced}; this one has UID {uid}: force again")
+	ForceOfOlderVersion = define("ForceOfOlderVersion",
+		"the force does not count: an older version recorded it without its volume; force again")
+	ForceCovers = define("ForceCovers",
 		"the force covers only {reasons&}; to override what is new, force again")
 )

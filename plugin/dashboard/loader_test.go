@@ -52,7 +52,8 @@ func newBench(t *testing.T) *bench {
 	svc := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "demo", Name: "demo-dc1-rack1-0", Labels: map[string]string{
 		api.LabelCluster: "demo", api.LabelDatacenter: "dc1", api.LabelRack: "rack1", api.LabelRackOrdinal: "0", api.LabelServiceType: api.ServiceTypeMember,
 	}}}
-	c := fake.NewClientBuilder().WithScheme(kube.NewScheme()).WithRESTMapper(kube.NewMapper()).WithObjects(svc).WithInterceptorFuncs(interceptor.Funcs{
+	claim := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: "demo", Name: "data-" + svc.Name, UID: "claim-1", Labels: svc.Labels}}
+	c := fake.NewClientBuilder().WithScheme(kube.NewScheme()).WithRESTMapper(kube.NewMapper()).WithObjects(svc, claim).WithInterceptorFuncs(interceptor.Funcs{
 		List: func(ctx context.Context, c client.WithWatch, list client.ObjectList, opts ...client.ListOption) error {
 			b.lists.Add(1)
 			if err := b.fail.Load(); err != nil {

@@ -66,12 +66,13 @@ func NewCmd(d *cli.Deps) *cobra.Command {
 		Long: `Let a member start ScyllaDB even though its barrier blocks it.
 
 It shows and records the blockers to be ignored, and asks for confirmation. A worse blocker that
-arises later blocks again. If a node really is DOWN, ScyllaDB permanently rejects the new node: its
-host ID is banned and its volume cannot be reused. Force only if you know better than the reports,
-for example if a reporter hangs. Replace dead nodes instead. Forcing does not override a
-decommissioned disk, a banned host ID or another node's volume, nor the launcher, which waits for a
-seed that is UP (SeedsNotUp). Warning: with the Scylla Operator, --datacenter and --cluster restart
-every Pod, one by one, and again with --undo. MEMBER and --per-service restart nothing.
+arises later blocks again, and so does another volume. If a node really is DOWN, ScyllaDB
+permanently rejects the new node: its host ID is banned and its volume cannot be reused. Force only
+if you know better than the reports, for example if a reporter hangs. Replace dead nodes instead.
+Forcing does not override a decommissioned disk, a banned host ID or another node's volume, nor the
+launcher, which waits for a seed that is UP (SeedsNotUp). Warning: with the Scylla Operator,
+--datacenter and --cluster restart every Pod, one by one, and again with --undo. MEMBER and
+--per-service restart nothing.
 ` + cli.MemberForms + `
 Exit code: 0 forced or undone, 2 no such member, refused or not confirmed, 1 error.`,
 		Example: cli.Examples(
@@ -238,7 +239,7 @@ func (o *options) apply(ctx context.Context, p *plan, docs []*document.BarrierVe
 		who = o.d.WhoAmI(ctx)
 	}
 	for _, obj := range p.targets {
-		changed, err := o.annotate(ctx, obj, docs)
+		changed, err := o.annotate(ctx, obj, volumeOf(p.snapshot, obj), docs)
 		if err != nil {
 			return err
 		}
@@ -253,13 +254,14 @@ func (o *options) apply(ctx context.Context, p *plan, docs []*document.BarrierVe
 }
 
 // overrides returns the record of the force: the blockers that were shown, and those that an
-// earlier force of the object records. False for the Scylla Operator, whose barrier reads none.
-func (o *options) overrides(obj client.Object, docs []*document.BarrierVerdict) (string, bool) {
+// earlier force of the object for the same volume records. False for the Scylla Operator, whose
+// barrier reads none.
+func (o *options) overrides(obj client.Object, volume string, docs []*document.BarrierVerdict) (string, bool) {
 	if o.operator {
 		return "", false
 	}
 	var had []api.ForceOverride
-	if cluster.Forces(obj) {
+	if cluster.Forces(obj) && obj.GetAnnotations()[api.AnnotationForceVolume] == volume {
 		// an unreadable record covers nothing
 		had, _ = api.DecodeForceOverrides(obj.GetAnnotations()[api.AnnotationForceOverrides])
 	}
@@ -273,8 +275,17 @@ func (o *options) overrides(obj client.Object, docs []*document.BarrierVerdict) 
 	return value, err == nil
 }
 
-func (o *options) annotate(ctx context.Context, obj client.Object, docs []*document.BarrierVerdict) (changed bool,
-	err error) {
+// volumeOf returns the UID of the volume that the force of a member Service is for; empty for any
+// other object, whose copies get theirs from the controller.
+func volumeOf(c *cluster.Cluster, obj client.Object) string {
+	if m := c.Member(obj.GetName()); m != nil && kindOf(obj) == "Service" {
+		return string(m.VolumeUID())
+	}
+	return ""
+}
+
+func (o *options) annotate(ctx context.Context, obj client.Object, volume string,
+	docs []*document.BarrierVerdict) (changed bool, err error) {
 	mutate := func(obj client.Object) {
 		a := obj.GetAnnotations()
 		if o.undo {
@@ -282,6 +293,7 @@ func (o *options) annotate(ctx context.Context, obj client.Object, docs []*docum
 			delete(a, api.AnnotationForceReason)
 			delete(a, api.AnnotationForcePropagatedFrom)
 			delete(a, api.AnnotationForceOverrides)
+			delete(a, api.AnnotationForceVolume)
 			obj.SetAnnotations(a)
 			return
 		}
@@ -289,8 +301,11 @@ func (o *options) annotate(ctx context.Context, obj client.Object, docs []*docum
 			a = map[string]string{}
 		}
 		a[api.AnnotationForceProceed] = api.ForceProceedValue
-		if value, ok := o.overrides(obj, docs); ok {
+		if value, ok := o.overrides(obj, volume, docs); ok {
 			a[api.AnnotationForceOverrides] = value
+			if volume != "" {
+				a[api.AnnotationForceVolume] = volume
+			}
 		}
 		// A user's force belongs to the user: the controller must not remove it.
 		delete(a, api.AnnotationForcePropagatedFrom)

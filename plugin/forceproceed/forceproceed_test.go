@@ -47,7 +47,7 @@ func state(t testing.TB, c client.Client) string {
 	t.Helper()
 	var b strings.Builder
 	say := func(kind string, o client.Object) {
-		for _, k := range []string{api.AnnotationForceProceed, api.AnnotationForceReason, api.AnnotationForcePropagatedFrom, api.AnnotationForceOverrides} {
+		for _, k := range []string{api.AnnotationForceProceed, api.AnnotationForceReason, api.AnnotationForcePropagatedFrom, api.AnnotationForceOverrides, api.AnnotationForceVolume} {
 			if v, ok := o.GetAnnotations()[k]; ok {
 				_, short, _ := strings.Cut(k, "/")
 				fmt.Fprintf(&b, "%s/%s %s=%q\n", kind, o.GetName(), short, v)
@@ -81,10 +81,14 @@ func state(t testing.TB, c client.Client) string {
 	return b.String()
 }
 
-// recorded is a force past demo-dc1-rack1-0, while demo-dc1-rack3-0 is DOWN.
-func recorded() *plugintest.Cluster {
+// recorded is a force past demo-dc1-rack1-0, while demo-dc1-rack3-0 is DOWN; its volume was lost if lost is true.
+func recorded(lost bool) *plugintest.Cluster {
 	c := waits()
-	c.Service(newcomer).Annotations = map[string]string{api.AnnotationForceProceed: "true",
+	volume := string(c.Pod(newcomer).UID)
+	if lost {
+		volume = "uid-of-the-lost-volume"
+	}
+	c.Service(newcomer).Annotations = map[string]string{api.AnnotationForceProceed: "true", api.AnnotationForceVolume: volume,
 		api.AnnotationForceOverrides: `[{"reason":"NodeDown","object":"` + c.Service("demo-dc1-rack1-0").Annotations[api.AnnotationHostID] + `"}]`}
 	return c
 }
@@ -144,7 +148,8 @@ func TestForceProceed(t *testing.T) {
 		"an unknown format":                  {Args: []string{"force-proceed", newcomer, "-n", "demo", "-y", "-o", "wide"}, Objects: waits().Objects()},
 		"nothing blocks":                     {Args: []string{"force-proceed", newcomer, "-n", "demo", "-y"}, Objects: func() []client.Object { c := plugintest.New(3, 1); c.Newcomer("dc1", "rack2", 1); return c.Objects() }()},
 		"forced already":                     {Args: []string{"force-proceed", newcomer, "-n", "demo", "-y"}, Objects: forced(waits()).Objects()},
-		"forced, and something is new":       {Args: []string{"force-proceed", newcomer, "-n", "demo", "-y"}, Objects: recorded().Objects()},
+		"forced, and something is new":       {Args: []string{"force-proceed", newcomer, "-n", "demo", "-y"}, Objects: recorded(false).Objects()},
+		"forced for a lost volume":           {Args: []string{"force-proceed", newcomer, "-n", "demo", "-y"}, Objects: recorded(true).Objects()},
 		"undo":                               {Args: []string{"force-proceed", newcomer, "-n", "demo", "--undo"}, Objects: forced(waits()).Objects()},
 		"undo what is not forced":            {Args: []string{"force-proceed", newcomer, "-n", "demo", "--undo"}, Objects: waits().Objects()},
 		"undo what would come back":          {Args: []string{"force-proceed", newcomer, "-n", "demo", "--undo"}, Objects: propagated(true).Objects()},

@@ -79,6 +79,12 @@ func (o *options) planMember(ctx context.Context, s *cluster.Cluster) (*plan, er
 						s.Namespace, o.member),
 					"show its problems", words.Scylla(s.Namespace, "describe", o.member)...)
 		}
+		if !o.undo && !s.Operator && m.VolumeUID() == "" {
+			return nil,
+				exit.WithHint(exit.Refusedf("member %s/%s has no PVC and no Pod, or they are not readable: a force is for "+
+					"one volume", s.Namespace, o.member),
+					"show its problems", words.Scylla(s.Namespace, "describe", o.member)...)
+		}
 		if m.State == cluster.MemberJoined && !o.undo {
 			p.warnings = append(p.warnings,
 				fmt.Sprintf("%s has already joined: it requires a force only if its barrier blocks its restart",
@@ -175,6 +181,9 @@ func (o *options) planScope(ctx context.Context, s *cluster.Cluster) (*plan, err
 			continue
 		}
 		waits := (m.State == cluster.MemberNewcomer || m.State == cluster.MemberUnknown) && !cluster.NodeStarted(m.Pod)
+		if o.perService && !o.undo && !s.Operator && m.VolumeUID() == "" {
+			continue // a force is for one volume
+		}
 		if waits {
 			p.members = append(p.members, m.Member)
 		}

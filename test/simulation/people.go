@@ -261,6 +261,9 @@ func (w *world) recordForce(name string, had []api.ForceOverride, read []matrix.
 	w.tracef("the force of %s overrides %s", name, record)
 	w.annotate(name, func(_, annotations map[string]string) {
 		annotations[api.AnnotationForceProceed], annotations[api.AnnotationForceOverrides] = api.ForceProceedValue, record
+		if c := w.claims["data-"+name]; c != nil {
+			annotations[api.AnnotationForceVolume] = string(c.obj.UID)
+		}
 	})
 }
 
@@ -269,6 +272,7 @@ func (w *world) takeForceBack(name string) {
 	w.annotate(name, func(_, annotations map[string]string) {
 		delete(annotations, api.AnnotationForceProceed)
 		delete(annotations, api.AnnotationForceOverrides)
+		delete(annotations, api.AnnotationForceVolume)
 	})
 }
 
@@ -311,7 +315,7 @@ func (w *world) nobodys(ghost replace.Ghost) bool {
 func (w *world) forceAgain(p *pod) {
 	svc := w.service[p.name]
 	other := func(b matrix.Blocker) bool { return b.Reason != words.VolumeUnreadable }
-	if svc == nil || p.barrier == nil || p.barrier.verdict.Summary.Code != words.ForceDoesNotCover || slices.ContainsFunc(p.barrier.verdict.Blockers, other) {
+	if svc == nil || w.pods[p.name] != p || p.barrier == nil || p.barrier.verdict.Summary.Code != words.ForceDoesNotCover || slices.ContainsFunc(p.barrier.verdict.Blockers, other) {
 		return
 	}
 	had, _ := (&cluster.Member{Service: svc}).ForceOverrides()

@@ -307,8 +307,12 @@ func (w *world) forceAsShown(name string, undo bool) {
 		w.takeForceBack(name)
 		return
 	}
-	v := diagnosis.Judge(w.readByPerson(), w.clock(person), name).Starts[name].Verdict
-	had, _ := api.DecodeForceOverrides(w.service[name].Annotations[api.AnnotationForceOverrides])
+	c := w.readByPerson()
+	v := diagnosis.Judge(c, w.clock(person), name).Starts[name].Verdict
+	var had []api.ForceOverride
+	if m := c.Member(name); m != nil && m.ForceVoid(m.VolumeUID()).IsZero() {
+		had, _ = m.ForceOverrides()
+	}
 	if v.Decision == bootstrap.DecisionRefuse {
 		v.Blockers = nil
 	}

@@ -707,11 +707,46 @@ func TestForced(t *testing.T) {
 	})
 }
 
+// A force opened on the empty volume that followed the one that it was given for.
+func TestAForceIsForOneVolume(t *testing.T) {
+	claim := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "data-" + newcomer, UID: "claim-2"}}
+	for name, c := range map[string]struct {
+		forced string
+		claims []client.Object
+		opens  bool
+	}{
+		"this claim":             {"claim-2", []client.Object{claim}, true},
+		"the claim before":       {"claim-1", []client.Object{claim}, false},
+		"a Pod without claim":    {"uid-1", nil, true},
+		"the Pod before":         {"uid-0", nil, false},
+		"this Pod, with a claim": {"uid-1", []client.Object{claim}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				svc := service(newcomer, "rack3", map[string]string{api.AnnotationForceProceed: "true", api.AnnotationForceVolume: c.forced,
+					api.AnnotationForceOverrides: `[{"reason":"NodeDown","object":"` + idB + `"}]`})
+				w := newWorld(t, append(append(others(), svc, lease("controller-1"), report(saw(idA, "UP", idB, "DOWN"), saw(idA, "UP", idB, "UP"))), c.claims...)...)
+				ctx, done := running(t, w)
+				w.renews(ctx)
+				time.Sleep(time.Minute)
+				if c.opens {
+					opens(t, done)
+					return
+				}
+				stillWaiting(t, done)
+				if want := "the force counts only for the volume with UID " + c.forced; !strings.Contains(w.logged(), want) {
+					t.Errorf("log does not say %q:\n%s", want, w.logged())
+				}
+			})
+		})
+	}
+}
+
 // A force opened over a node that went DOWN after it was given, also at a barrier that started later: the record is on the Service.
 func TestAForceDoesNotCoverWhatIsNew(t *testing.T) {
 	record := func(id string) string { return `[{"reason":"NodeDown","object":"` + id + `"}]` }
 	synctest.Test(t, func(t *testing.T) {
-		svc := service(newcomer, "rack3", map[string]string{api.AnnotationForceProceed: "true", api.AnnotationForceOverrides: record(idA)})
+		svc := service(newcomer, "rack3", map[string]string{api.AnnotationForceProceed: "true", api.AnnotationForceOverrides: record(idA), api.AnnotationForceVolume: "uid-1"})
 		w := newWorld(t, append(others(), svc, lease("controller-1"), report(saw(idA, "UP", idB, "DOWN"), saw(idA, "UP", idB, "UP")))...)
 		ctx, done := running(t, w)
 		w.renews(ctx)
