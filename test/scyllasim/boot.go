@@ -88,7 +88,7 @@ func (n *Node) boot() error {
 	if err := n.local.set(map[string]string{"bootstrapped": "COMPLETED"}); err != nil {
 		return runtimeErrorf("save system.local: %v", err)
 	}
-	n.setMode(modeNormal)
+	n.setMode(rules.ModeNormal)
 	if n.v.NotifyUp() {
 		n.notifyPeersUp()
 	}

@@ -165,11 +165,10 @@ func (n *Node) begin(ctx context.Context, r *topoNode) error {
 		if x == nil || x.Request != r.Request || t.transition() != nil {
 			return errNoChange
 		}
-		switch x.Request {
-		case rules.Join, rules.Replace:
-			x.Stage, x.InGroup0 = stageAccept, true
-		default:
-			x.State, x.Stage = x.Request.Begins(), stageReadOld
+		if x.Stage = x.Request.First(); x.Stage == rules.Accept {
+			x.InGroup0 = true
+		} else {
+			x.State = x.Request.Begins()
 		}
 		return nil
 	})

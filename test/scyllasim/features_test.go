@@ -72,7 +72,7 @@ func TestRestartInTheMiddleOfAJoinRollsItBack(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				c := startCluster(t, 3, Options{})
 				j := add(t, c, func(o *Options) { o.StreamTime = time.Hour })
-				eventually(t, "it streams", func() string { return strings.TrimPrefix(j.Mode(), modeBootstrap) })
+				eventually(t, "it streams", func() string { return strings.TrimPrefix(j.Mode(), rules.ModeBootstrap) })
 				stop(c.Node(2))
 				ready(t, restart(t, c, 2, nil))
 				wantExit(t, j, 1, "Bootstrap failed. See earlier errors (Rolled back: ")
@@ -116,7 +116,7 @@ func TestUpgradeToRaftTopology(t *testing.T) {
 		}
 		// Before the upgrade two newcomers at once hurt each other: the second is refused, and may try again.
 		first := add(t, c, func(o *Options) { o.Version, o.StreamTime = "6.0.1", 20*time.Second })
-		eventually(t, "the first streams", func() string { return strings.TrimPrefix(first.Mode(), modeBootstrap) })
+		eventually(t, "the first streams", func() string { return strings.TrimPrefix(first.Mode(), rules.ModeBootstrap) })
 		second := add(t, c, func(o *Options) { o.Version = "6.0.1" })
 		wantExit(t, second, 1, "Other bootstrapping/leaving/moving nodes detected")
 		ready(t, first)

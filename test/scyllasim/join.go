@@ -3,6 +3,7 @@
 package scyllasim
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -43,39 +44,54 @@ type joinResponse struct {
 
 // join is storage_service::join_cluster: it returns when the node is a normal member.
 func (n *Node) join(gen int64, seeds []string) error {
-	disk := n.disk()
-	if why := disk.StartRefused(rules.Absent); why != "" {
-		return runtimeErrorf("%s", why)
-	}
-	if disk.Completed {
-		return n.rejoin(gen)
+	s := rules.Start{
+		Version: n.v, Disk: n.disk(), ZeroToken: n.o.ZeroToken, Replaces: cmp.Or(n.o.ReplaceNodeFirstBoot, n.o.ReplaceAddressFirstBoot, n.o.ReplaceAddress),
+		Alone: !slices.ContainsFunc(seeds, func(ip string) bool { return !n.isMe(ip) }),
 	}
 	n.mu.Lock()
 	n.disc = &discovery{eligible: map[string]string{}}
 	n.mu.Unlock()
-	known, err := n.loadGroup0()
-	if err != nil {
+	var err error
+	if s.Disk.Group0, err = n.loadGroup0(); err != nil {
 		return err
 	}
-	if err := n.tr.listen(n.ctx, n.o.ListenAddress); err != nil {
-		return &startupError{fmt.Sprintf("std::system_error (error system:98, %v)", err)}
+	s.State = n.g0.state().State(n.hostID)
+	contact, target, ignore := "", "", []string(nil)
+	for first := true; ; first = false {
+		path, why := s.Next()
+		switch {
+		case path == rules.Ends:
+			return runtimeErrorf("%s", why)
+		case path == rules.Rejoins && n.o.ReplaceAddress != "":
+			return runtimeErrorf("Cannot replace address with a node that is already bootstrapped")
+		case path == rules.Rejoins && !s.Disk.Group0:
+			return runtimeErrorf("load group 0: state is missing")
+		case first:
+			if err := n.tr.listen(n.ctx, n.o.ListenAddress); err != nil {
+				return &startupError{fmt.Sprintf("std::system_error (error system:98, %v)", err)}
+			}
+		}
+		switch path {
+		case rules.Rejoins:
+			return n.rejoin(gen)
+		case rules.Unfinished:
+			return n.unfinished(gen)
+		case rules.Discovers:
+			if contact, err = n.discover(seeds, s.Replaces != ""); err != nil {
+				return err
+			}
+			s.Found, s.Alone = contact != "", contact == ""
+		case rules.Gathers:
+			if target, ignore, err = n.replaceTarget(seeds); err != nil {
+				return err
+			}
+			s.Gathered, s.Known = true, target != ""
+		case rules.Founds:
+			return n.form(gen)
+		case rules.Asks:
+			return n.joinExisting(gen, seeds, contact, target, ignore)
+		}
 	}
-	// A node that joined group 0 and died before COMPLETED replaces again, as long as the option is set; the checks come first.
-	replaces, ignore, err := n.replaceTarget(seeds)
-	if err != nil {
-		return err
-	}
-	if known {
-		return n.stuck(gen)
-	}
-	contact, err := n.discover(seeds, replaces != "")
-	if err != nil {
-		return err
-	}
-	if contact == "" {
-		return n.form(gen)
-	}
-	return n.joinExisting(gen, seeds, contact, replaces, ignore)
 }
 
 func (n *Node) disk() rules.Disk {
@@ -85,26 +101,13 @@ func (n *Node) disk() rules.Disk {
 
 // rejoin is the restart of a member; it returns when gossip has settled.
 func (n *Node) rejoin(gen int64) error {
-	if n.o.ReplaceAddress != "" {
-		return runtimeErrorf("Cannot replace address with a node that is already bootstrapped")
-	}
-	ok, err := n.loadGroup0()
-	if err != nil || !ok {
-		return runtimeErrorf("load group 0: state is missing (%v)", err)
-	}
-	if why := n.disk().StartRefused(n.g0.state().State(n.hostID)); why != "" {
-		return runtimeErrorf("%s", why)
-	}
-	if err := n.tr.listen(n.ctx, n.o.ListenAddress); err != nil {
-		return &startupError{fmt.Sprintf("std::system_error (error system:98, %v)", err)}
-	}
 	if err := n.loadSaved(); err != nil {
 		return err
 	}
 	n.g0.start(n.ctx)
 	n.startGossip(gen)
 	n.runCoordinator()
-	n.setMode(modeJoining)
+	n.setMode(rules.ModeJoining)
 	n.log.info("gossip", "Waiting for gossip to settle...")
 	if err := n.sleep(3 * time.Second); err != nil {
 		return err
@@ -155,42 +158,22 @@ func (n *Node) loadSaved() error {
 	return nil
 }
 
-// stuck is a start on a data directory whose earlier process joined group 0 and died before the end. It waits for a request that no
-// coordinator works on, until it learns that it has left, or that the join was finished without it; both end the start.
-func (n *Node) stuck(gen int64) error {
+// unfinished is a start on a data directory whose earlier process joined group 0 and ended before it was COMPLETED.
+func (n *Node) unfinished(gen int64) error {
 	if err := n.loadSaved(); err != nil {
 		return err
 	}
 	n.g0.start(n.ctx)
 	n.startGossip(gen)
-	n.setMode(modeJoining)
-	n.log.info("raft_group0", "setup_group0: group 0 ID present. Skipping setup.")
-	for {
-		if err := n.sleep(time.Second); err != nil {
-			return err
-		}
-		switch me := n.g0.state().node(n.hostID); {
-		case me == nil:
-		case me.State == rules.Left:
-			return runtimeErrorf("A node that already left the cluster cannot be restarted")
-		case me.State == rules.Normal && me.Stage == "":
-			// The join was finished without this process: it asks for the outcome of a request that it has never made.
-			return runtimeErrorf("no entry for request id %s", me.RequestID)
-		}
-	}
+	n.setMode(rules.ModeJoining)
+	return runtimeErrorf("%s", rules.NoRequest(newTaskID()))
 }
 
 // replaceTarget does the checks that a replacing node makes before anything is stored in the cluster. It returns the target and the
-// ignored nodes; the target is "" when the node is not told to replace one.
+// ignored nodes; the target is "" when gossip does not tell of it.
 func (n *Node) replaceTarget(seeds []string) (string, []string, error) {
 	o := n.o
-	byAddress := o.ReplaceAddressFirstBoot
-	if byAddress == "" {
-		byAddress = o.ReplaceAddress
-	}
-	if o.ReplaceNodeFirstBoot == "" && byAddress == "" {
-		return "", nil, nil
-	}
+	byAddress := cmp.Or(o.ReplaceAddressFirstBoot, o.ReplaceAddress)
 	if o.ReplaceNodeFirstBoot != "" {
 		if _, err := uuid.Parse(o.ReplaceNodeFirstBoot); err != nil {
 			return "", nil, runtimeErrorf("Unable to parse %s as host-id", o.ReplaceNodeFirstBoot)
@@ -213,7 +196,7 @@ func (n *Node) replaceTarget(seeds []string) (string, []string, error) {
 		if o.ReplaceNodeFirstBoot == "" {
 			return "", nil, runtimeErrorf("Cannot replace_address %s because it doesn't exist in gossip", byAddress)
 		}
-		return "", nil, runtimeErrorf("%s", rules.UnknownTarget(o.ReplaceNodeFirstBoot))
+		return "", nil, nil
 	}
 	if target.DC != o.DC || target.Rack != o.Rack {
 		return "", nil, runtimeErrorf("Cannot replace node %s/%s with a node on a different data center or rack. Current location=%s/%s, new location=%s/%s",
@@ -242,9 +225,6 @@ func (n *Node) replaceTarget(seeds []string) (string, []string, error) {
 
 // form creates a new cluster with this node as its only member.
 func (n *Node) form(gen int64) error {
-	if n.o.ZeroToken {
-		return runtimeErrorf(rules.FirstZeroToken)
-	}
 	now := time.Now().UTC()
 	task := newTaskID()
 	upgrade := upgradeDone
@@ -267,7 +247,7 @@ func (n *Node) form(gen int64) error {
 	n.g0.start(n.ctx)
 	n.startGossip(gen)
 	n.runCoordinator()
-	n.setMode(modeJoining)
+	n.setMode(rules.ModeJoining)
 	return n.sleep(time.Second)
 }
 
@@ -354,7 +334,7 @@ func (n *Node) awaitResponse() error {
 				return err
 			}
 			// The mode changes before the answer is sent: the coordinator's next call may start the streaming, which has its own mode.
-			n.setMode(modeJoining)
+			n.setMode(rules.ModeJoining)
 			r.reply <- nil
 			return nil
 		}
@@ -430,7 +410,7 @@ func (n *Node) awaitNormal(replacing bool) error {
 // handleJoinResponse passes the coordinator's answer to the waiting join and returns the join's own error.
 func (n *Node) handleJoinResponse(ctx context.Context, r joinResponse) error {
 	r.reply = make(chan error, 1)
-	if n.Mode() != modeStarting && r.Accept {
+	if n.Mode() != rules.ModeStarting && r.Accept {
 		return nil // a new coordinator asks again; the answer stays the same
 	}
 	select {

@@ -20,14 +20,8 @@ import (
 
 // Operation modes as /storage_service/operation_mode prints them.
 const (
-	modeStarting       = "STARTING"
-	modeJoining        = "JOINING"
-	modeBootstrap      = "BOOTSTRAP"
-	modeNormal         = "NORMAL"
-	modeLeaving        = "LEAVING"
-	modeDecommissioned = "DECOMMISSIONED"
-	modeDraining       = "DRAINING"
-	modeDrained        = "DRAINED"
+	modeDraining = "DRAINING"
+	modeDrained  = "DRAINED"
 )
 
 // startupError is a C++ exception with its type. During the boot it ends the process with code 1 and "Startup failed"; in a REST call it is a 500.
@@ -112,7 +106,7 @@ func StartNode(ctx context.Context, o Options) (*Node, error) {
 	n := &Node{
 		o: o, v: v, clock: o.Clock, log: &logger{w: o.Log},
 		stopCh: make(chan struct{}), done: make(chan struct{}), ready: make(chan struct{}), started: time.Now(), nonce: uuid.NewString(),
-		mode: modeStarting, modeCh: make(chan struct{}),
+		mode: rules.ModeStarting, modeCh: make(chan struct{}),
 		joinResp: make(chan joinResponse, 8), bannedCh: make(chan string, 1), taken: map[string]bool{},
 	}
 	n.ctx, n.cancel = context.WithCancel(ctx)

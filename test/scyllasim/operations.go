@@ -15,14 +15,14 @@ func (n *Node) decommission(ctx context.Context) error {
 	n.mu.Lock()
 	mode := n.mode
 	busy := n.opRunning
-	if mode == modeNormal && !busy {
+	if mode == rules.ModeNormal && !busy {
 		n.opRunning = true
 	}
 	n.mu.Unlock()
 	if busy {
 		return runtimeErrorf("Operation decommission is in progress, try again")
 	}
-	if mode != modeNormal {
+	if mode != rules.ModeNormal {
 		return runtimeErrorf("Node in %s state; wait for status to become normal or restart", mode)
 	}
 	defer func() {
@@ -35,13 +35,13 @@ func (n *Node) decommission(ctx context.Context) error {
 	if err := n.ask(ctx, "topo.request", topologyRequest{Kind: rules.Leave, HostIDs: []string{n.hostID}}, &rep); err != nil {
 		return runtimeErrorf("%v", err)
 	}
-	n.setMode(modeLeaving)
+	n.setMode(rules.ModeLeaving)
 	text, err := n.awaitDecommission(ctx, rep.TaskID)
 	if err != nil {
 		return err
 	}
 	if text != "" {
-		n.setMode(modeNormal)
+		n.setMode(rules.ModeNormal)
 		return runtimeErrorf("Decommission failed. See earlier errors (%s)", text)
 	}
 	return nil
@@ -53,7 +53,7 @@ func (n *Node) awaitDecommission(ctx context.Context, task string) (string, erro
 		n.mu.Lock()
 		mode, ch := n.mode, n.modeCh
 		n.mu.Unlock()
-		if mode == modeDecommissioned {
+		if mode == rules.ModeDecommissioned {
 			return "", nil
 		}
 		changed := n.g0.waitChange()
@@ -71,7 +71,7 @@ func (n *Node) awaitDecommission(ctx context.Context, task string) (string, erro
 
 // handleLeft is called by the coordinator once this node is out of the ring. The process goes on with gossip and CQL closed.
 func (n *Node) handleLeft() {
-	if n.g0.state().State(n.hostID) != rules.Decommissioning || n.Mode() == modeDecommissioned {
+	if n.g0.state().State(n.hostID) != rules.Decommissioning || n.Mode() == rules.ModeDecommissioned {
 		return
 	}
 	n.stopCQL()
@@ -80,7 +80,7 @@ func (n *Node) handleLeft() {
 	}
 	n.gossip.stop(n.ctx, false)
 	n.log.info("storage_service", "DECOMMISSIONING: done")
-	n.setMode(modeDecommissioned)
+	n.setMode(rules.ModeDecommissioned)
 }
 
 func (n *Node) removeNode(ctx context.Context, hostID string, ignore []string) error {
@@ -104,7 +104,7 @@ func (n *Node) removeNode(ctx context.Context, hostID string, ignore []string) e
 // drainNode is `nodetool drain`: CQL and gossip end, system.local is flushed, the process goes on.
 func (n *Node) drainNode() error {
 	switch m := n.Mode(); m {
-	case modeNormal:
+	case rules.ModeNormal:
 	case modeDrained, modeDraining:
 		return nil
 	default:

@@ -36,7 +36,7 @@ func TestReplaceSucceeds(t *testing.T) {
 		waitDown(t, c.Node(0), dead.Address())
 		waitDown(t, c.Node(1), dead.Address())
 		n := replacement(t, c, 2, dead.HostID(), nil)
-		eventually(t, "it streams", func() string { return strings.TrimPrefix(n.Mode(), modeBootstrap) })
+		eventually(t, "it streams", func() string { return strings.TrimPrefix(n.Mode(), rules.ModeBootstrap) })
 		if n.HostID() == dead.HostID() {
 			t.Error("the new node took the old host ID")
 		}
@@ -89,7 +89,7 @@ func TestReplaceRefusals(t *testing.T) {
 			"no seed but itself": {c.Node(1).HostID(), func(o *Options) { o.Seeds = []string{o.ListenAddress} },
 				"Startup failed: std::runtime_error (Unable to gossip with any nodes={} (ShadowRound).)"},
 			"another rack":   {c.Node(1).HostID(), func(o *Options) { o.Rack = "elsewhere" }, "with a node on a different data center or rack"},
-			"nobody answers": {c.Node(1).HostID(), func(o *Options) { o.Seeds = []string{"127.0.0.250"} }, "Unable to gossip with any nodes={127.0.0.250} (ShadowRound)."},
+			"nobody answers, before 6.0": {c.Node(1).HostID(), func(o *Options) { o.Seeds, o.Version = []string{"127.0.0.250"}, "5.4.9" }, "Unable to gossip with any nodes={127.0.0.250} (ShadowRound)."},
 			"unknown ignored node": {c.Node(1).HostID(), func(o *Options) { o.IgnoreDeadNodes = []string{unknownID} },
 				"Could not find ignored dead node " + unknownID},
 		} {
@@ -101,6 +101,12 @@ func TestReplaceRefusals(t *testing.T) {
 			if b := rules.Banned(c.Node(0).g0.state(), c.Node(1).HostID()); b {
 				t.Errorf("%s: a refused request banned its target", name)
 			}
+		}
+		// Since 6.0 it looks for group 0 first, without end.
+		n := replacement(t, c, 1, c.Node(1).HostID(), func(o *Options) { o.Seeds = []string{"127.0.0.250"} })
+		time.Sleep(time.Hour)
+		if strings.Contains(n.Log(), "ShadowRound") || n.Mode() != rules.ModeStarting {
+			t.Errorf("%s: %s", n.Mode(), n.Log())
 		}
 	})
 }
@@ -170,7 +176,7 @@ func TestSameAddressReplace(t *testing.T) {
 					t.Fatal(err)
 				}
 				n := restart(t, c, 2, func(o *Options) { o.ReplaceNodeFirstBoot = dead.HostID() })
-				eventually(t, "it streams", func() string { return strings.TrimPrefix(n.Mode(), modeBootstrap) })
+				eventually(t, "it streams", func() string { return strings.TrimPrefix(n.Mode(), rules.ModeBootstrap) })
 				waitUp(t, c.Node(0), dead.Address())
 				at := 0
 				for _, x := range hostIDs(t, c.Node(0)) {
@@ -202,7 +208,7 @@ func TestReplaceThatFailsIsResumedWithTheOriginalHostID(t *testing.T) {
 		waitDown(t, c.Node(0), dead.Address())
 		waitDown(t, c.Node(1), dead.Address())
 		first := replacement(t, c, 2, dead.HostID(), func(o *Options) { o.StreamTime = time.Hour })
-		eventually(t, "it streams", func() string { return strings.TrimPrefix(first.Mode(), modeBootstrap) })
+		eventually(t, "it streams", func() string { return strings.TrimPrefix(first.Mode(), rules.ModeBootstrap) })
 		first.Kill()
 		eventually(t, "it is rolled back", func() string {
 			if st := c.Node(0).g0.state().State(first.HostID()); st != rules.Left {

@@ -22,7 +22,7 @@ func TestRESTBodies(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := startCluster(t, 2, Options{StreamTime: 60 * time.Second, Version: "2026.1.3"})
 		joiner := add(t, c, nil)
-		eventually(t, "it streams", func() string { return strings.TrimPrefix(joiner.Mode(), modeBootstrap) })
+		eventually(t, "it streams", func() string { return strings.TrimPrefix(joiner.Mode(), rules.ModeBootstrap) })
 		for _, n := range []*Node{c.Node(0), joiner} {
 			eventually(t, "all are live", func() string {
 				if l := list(t, n, "/gossiper/endpoint/live"); len(l) != 3 {
@@ -151,7 +151,7 @@ func TestAPIAppearsInStages(t *testing.T) {
 			}
 			time.Sleep(map[bool]time.Duration{true: 4, false: 1}[stage == 0] * n.o.StageTime)
 		}
-		if m := text(t, n, "/storage_service/operation_mode"); m != modeStarting {
+		if m := text(t, n, "/storage_service/operation_mode"); m != rules.ModeStarting {
 			t.Errorf("mode %s", m)
 		}
 		if _, body := get(t, n, "/storage_service/host_id"); body != `{"message": "std::runtime_error (The gossiper is not ready yet)", "code": 500}` {
@@ -216,7 +216,7 @@ func TestAbortOfAQueuedJoinBansIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := startCluster(t, 1, Options{StreamTime: 60 * time.Second, Version: "2025.4.0"})
 		first := add(t, c, nil)
-		eventually(t, "the first streams", func() string { return strings.TrimPrefix(first.Mode(), modeBootstrap) })
+		eventually(t, "the first streams", func() string { return strings.TrimPrefix(first.Mode(), rules.ModeBootstrap) })
 		second := add(t, c, nil)
 		id := ""
 		eventually(t, "the second is queued", func() string {

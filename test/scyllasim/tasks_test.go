@@ -57,9 +57,9 @@ func TestTaskShapeByVersion(t *testing.T) {
 				want printedTask
 			}{
 				"queued":    {topoNode{Request: rules.Join}, topoTask{Type: rules.Join, State: "running"}, tc.queued},
-				"running":   {topoNode{Request: rules.Join, Stage: stageReadOld}, topoTask{Type: rules.Join, State: "running"}, tc.running},
-				"replacing": {topoNode{Request: rules.Replace, Stage: stageReadOld, Replaces: "old"}, topoTask{Type: rules.Replace, Replaces: "old", State: "running"}, tc.replacing},
-				"removing":  {topoNode{HostID: "old", Request: rules.Remove, Stage: stageReadOld}, topoTask{HostID: "old", Type: rules.Remove, State: "running"}, tc.removing},
+				"running":   {topoNode{Request: rules.Join, Stage: rules.ReadOld}, topoTask{Type: rules.Join, State: "running"}, tc.running},
+				"replacing": {topoNode{Request: rules.Replace, Stage: rules.ReadOld, Replaces: "old"}, topoTask{Type: rules.Replace, Replaces: "old", State: "running"}, tc.replacing},
+				"removing":  {topoNode{HostID: "old", Request: rules.Remove, Stage: rules.ReadOld}, topoTask{HostID: "old", Type: rules.Remove, State: "running"}, tc.removing},
 				"done":      {topoNode{State: rules.Normal}, topoTask{Type: rules.Join, State: "done"}, tc.done},
 				"replaced":  {topoNode{State: rules.Normal, Replaces: "old"}, topoTask{Type: rules.Replace, Replaces: "old", State: "done"}, tc.replaced},
 				"failed":    {topoNode{State: rules.Left}, topoTask{Type: rules.Join, State: "failed", Error: "x"}, tc.failed},
@@ -101,7 +101,7 @@ func TestTasksOfARunningReplaceAndAQueuedJoin(t *testing.T) {
 				waitDown(t, c.Node(0), dead.Address())
 				waitDown(t, c.Node(1), dead.Address())
 				n := replacement(t, c, 2, dead.HostID(), nil)
-				eventually(t, "the replacement streams", func() string { return strings.TrimPrefix(n.Mode(), modeBootstrap) })
+				eventually(t, "the replacement streams", func() string { return strings.TrimPrefix(n.Mode(), rules.ModeBootstrap) })
 				joiner := add(t, c, nil)
 				eventually(t, "the join is queued", func() string {
 					if l := tasks(t, c.Node(1)); len(l) != 5 {

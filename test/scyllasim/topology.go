@@ -11,16 +11,6 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/test/scyllasim/rules"
 )
 
-// Stages of the one node in transition.
-const (
-	stageAccept   = "accept"
-	stageReadOld  = "write_both_read_old"
-	stageReadNew  = "write_both_read_new"
-	stageLeftRing = "left_token_ring"
-	// stageRollback is the stage of a failed join or replace; the next state is left.
-	stageRollback = "rollback_to_normal"
-)
-
 // topology is the replicated state, the same on every member: system.topology, topology_requests and the group 0 voters.
 type topology struct {
 	GroupID     string               `json:"groupID"`
@@ -49,11 +39,11 @@ type topoNode struct {
 	State  rules.State `json:"state"`
 	Tokens []int64     `json:"tokens,omitempty"`
 	// Stage is set while this node is in transition; at most one node has it.
-	Stage     string     `json:"stage,omitempty"`
-	Request   rules.Kind `json:"request,omitempty"`
-	RequestID string     `json:"requestID,omitempty"`
-	Replaces  string     `json:"replaces,omitempty"`
-	Ignore    []string   `json:"ignore,omitempty"`
+	Stage     rules.Stage `json:"stage,omitempty"`
+	Request   rules.Kind  `json:"request,omitempty"`
+	RequestID string      `json:"requestID,omitempty"`
+	Replaces  string      `json:"replaces,omitempty"`
+	Ignore    []string    `json:"ignore,omitempty"`
 	// Nonce tells one start of the joining process from the next on the same data directory.
 	Nonce string `json:"nonce,omitempty"`
 	// Features are those that the node's version supports.
@@ -129,7 +119,7 @@ func (n *topoNode) owner() bool {
 	case rules.Normal, rules.Rebuilding:
 		return true
 	case rules.Decommissioning, rules.Removing:
-		return n.Stage != stageLeftRing
+		return n.Stage != rules.LeftRing
 	}
 	return false
 }

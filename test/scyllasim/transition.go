@@ -16,37 +16,64 @@ import (
 // drive takes the node in transition through its current stage.
 func (n *Node) drive(ctx context.Context, t *topoNode) error {
 	switch t.Stage {
-	case stageAccept:
+	case rules.Accept:
 		return n.accept(ctx, t)
-	case stageReadOld:
+	case rules.ReadOld:
 		if err := n.barrier(ctx, t); err != nil {
 			return n.rollback(ctx, t, "Rolled back: "+err.Error())
 		}
 		if err := n.streamTo(ctx, t); err != nil {
 			return n.rollback(ctx, t, rules.StreamFailed(err.Error()))
 		}
-		return n.setStage(ctx, t, stageReadNew)
-	case stageReadNew:
-		// From here a rollback is not possible: the barrier is tried until it passes.
+		return n.advance(ctx, t)
+	case rules.ReadNew:
 		if err := n.barrier(ctx, t); err != nil {
-			return err
+			n.log.error("raft_topology", "transition_state::write_both_read_new, global_token_metadata_barrier failed, error %v", err)
+			select {
+			case <-n.clock.After(rules.RingDelay):
+			case <-ctx.Done():
+				return ctx.Err()
+			}
 		}
-		return n.complete(ctx, t)
-	case stageLeftRing:
+		return n.advance(ctx, t)
+	case rules.LeftRing:
 		return n.farewell(ctx, t)
-	case stageRollback:
+	case rules.Rollback:
 		return n.leave(ctx, t)
 	}
 	return fmt.Errorf("node %s is in unknown stage %q", t.HostID, t.Stage)
 }
 
-func (n *Node) setStage(ctx context.Context, x *topoNode, stage string) error {
+// advance goes on to the next stage, or ends the request.
+func (n *Node) advance(ctx context.Context, x *topoNode) error {
 	return n.g0.propose(ctx, func(t *topology) error {
-		if y := t.node(x.HostID); y != nil {
-			y.Stage = stage
+		y := t.node(x.HostID)
+		if y == nil || y.Stage != x.Stage {
+			return errNoChange
 		}
+		if y.Stage = y.Request.After(y.Stage, y.ZeroToken); y.Stage != rules.Done {
+			t.take(y)
+			return nil
+		}
+		if old := t.node(y.Replaces); old != nil && y.Request == rules.Replace {
+			old.State, old.Tokens, old.InGroup0, old.Request = rules.Left, nil, false, ""
+		}
+		y.State, y.Request = y.Request.Ends(), ""
+		t.finishTask(y.RequestID, "", time.Now().UTC())
 		return nil
 	})
+}
+
+// take gives an accepted node its state and its tokens.
+func (t *topology) take(y *topoNode) {
+	y.State = y.Request.Begins()
+	switch old := t.node(y.Replaces); {
+	case y.Stage != rules.ReadOld || y.Request == rules.Replace && old == nil:
+	case y.Request == rules.Replace:
+		y.Tokens = slices.Clone(old.Tokens)
+	case y.Request == rules.Join:
+		y.Tokens = randomTokens(tokensPerNode)
+	}
 }
 
 // accept tells the joiner that it is accepted, waits until the joiner sees all normal nodes UP, and chooses its tokens.
@@ -69,27 +96,7 @@ func (n *Node) accept(ctx context.Context, x *topoNode) error {
 		}
 		return n.rollback(ctx, x, fmt.Sprintf("Rolled back: Failed to respond to the joining node %s: %v", x.HostID, err))
 	}
-	return n.g0.propose(ctx, func(t *topology) error {
-		y := t.node(x.HostID)
-		if y == nil || y.Stage != stageAccept {
-			return errNoChange
-		}
-		y.Stage = stageReadOld
-		y.State = y.Request.Begins()
-		if y.Request == rules.Replace {
-			if y.ZeroToken {
-				return nil
-			}
-			if old := t.node(y.Replaces); old != nil {
-				y.Tokens = slices.Clone(old.Tokens)
-			}
-			return nil
-		}
-		if !y.ZeroToken {
-			y.Tokens = randomTokens(tokensPerNode)
-		}
-		return nil
-	})
+	return n.advance(ctx, x)
 }
 
 // abandonWhenDown calls cancel when gossip marks the node DOWN. The returned function ends the watch.
@@ -183,26 +190,6 @@ func (n *Node) handleBarrier(ctx context.Context, r barrierRequest) error {
 	}
 }
 
-// complete ends a transition that has moved its data.
-func (n *Node) complete(ctx context.Context, x *topoNode) error {
-	return n.g0.propose(ctx, func(t *topology) error {
-		y := t.node(x.HostID)
-		if y == nil || y.Stage != stageReadNew {
-			return errNoChange
-		}
-		if y.Request.Ends() == rules.Left {
-			y.Stage = stageLeftRing
-			return nil
-		}
-		if old := t.node(y.Replaces); old != nil && y.Request == rules.Replace {
-			old.State, old.Tokens, old.InGroup0, old.Request = rules.Left, nil, false, ""
-		}
-		y.State, y.Stage, y.Request = y.Request.Ends(), "", ""
-		t.finishTask(y.RequestID, "", time.Now().UTC())
-		return nil
-	})
-}
-
 // farewell tells a leaving node that it is out of the ring, then takes it out of group 0.
 func (n *Node) farewell(ctx context.Context, x *topoNode) error {
 	if x.State == rules.Decommissioning {
@@ -243,10 +230,8 @@ func (n *Node) rollback(ctx context.Context, x *topoNode, why string) error {
 			return errNoChange
 		}
 		t.finishTask(y.RequestID, why, time.Now().UTC())
-		if s := y.Request.RolledBack(); s != rules.Left {
-			y.State, y.Stage, y.Request = s, "", ""
-		} else {
-			y.Stage = stageRollback
+		if y.Stage = y.Request.Failed(y.Stage); y.Stage == rules.Done {
+			y.State, y.Request = y.Request.RolledBack(), ""
 		}
 		return nil
 	})

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+
+	"github.com/kubectl-scylla/kubectl-scylla/test/scyllasim/rules"
 )
 
 func TestZeroTokenNodeIsANormalMemberWithoutTokens(t *testing.T) {
@@ -27,7 +29,7 @@ func TestZeroTokenNodeIsANormalMemberWithoutTokens(t *testing.T) {
 				t.Errorf("%s: tokens %v", observer.Address(), got)
 			}
 		}
-		if m := text(t, n, "/storage_service/operation_mode"); m != modeNormal {
+		if m := text(t, n, "/storage_service/operation_mode"); m != rules.ModeNormal {
 			t.Errorf("mode %s", m)
 		}
 		if strings.Contains(n.Log(), "entering BOOTSTRAP mode") {

@@ -14,6 +14,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/controller/remote"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
+	"github.com/kubectl-scylla/kubectl-scylla/test/scyllasim/rules"
 )
 
 // far is a datacenter in another Kubernetes cluster. Of that only its nodes are simulated, and its controller's report as the controller here reads it: late, stale, or not at all.
@@ -60,7 +61,7 @@ func (w *world) farTick() {
 		}
 		if p.proc == nil && !w.now.Before(p.next) {
 			p.next = w.now.Add(10 * time.Second)
-			p.proc = &process{pod: p, disk: d, id: d.id, mode: "STARTING", since: w.now}
+			p.proc = &process{pod: p, disk: d, id: d.id, mode: rules.ModeStarting, since: w.now}
 			w.procs = append(w.procs, p.proc)
 			w.comeBack(p.proc)
 			return

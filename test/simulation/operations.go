@@ -36,24 +36,14 @@ func scaledDown(w *world, rng *rand.Rand) bool {
 	return true
 }
 
-// leaves is one second of a decommission. Its node goes on without gossip, in mode DECOMMISSIONED (1.2, 1.5).
-func (w *world) leaves(g *group, r *request) {
+// left: a decommissioned node goes on without gossip (1.2, 1.5).
+func (w *world) left(g *group, r *request) {
 	s := r.proc
-	switch {
-	case s.ended || len(w.dead(g, r)) > 0:
-		w.tracef("decommission of %s is rolled back", short(r.id))
-		g.set(r.id, r.kind.RolledBack())
-		if g.current = nil; !s.ended {
-			s.mode = "NORMAL"
-		}
-	case !w.now.Before(r.next):
-		g.current = nil
-		g.drop(r.id)
-		s.disk.decommissioned, s.mode, s.gossips, s.serves = true, "DECOMMISSIONED", false, false
-		w.reconnect()
-		w.tracef("%s is decommissioned", short(r.id))
-		w.after(30*time.Second, func() { w.scaleDown(s.pod) })
-	}
+	g.drop(r.id)
+	s.disk.decommissioned, s.mode, s.gossips, s.serves = true, rules.ModeDecommissioned, false, false
+	w.reconnect()
+	w.tracef("%s is decommissioned", short(r.id))
+	w.after(30*time.Second, func() { w.scaleDown(s.pod) })
 }
 
 // scaleDown removes the last replica of a StatefulSet and its claim.

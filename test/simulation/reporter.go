@@ -11,6 +11,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/view"
+	"github.com/kubectl-scylla/kubectl-scylla/test/scyllasim/rules"
 )
 
 type reporterState int
@@ -189,7 +190,7 @@ func (w *world) row(p *pod) api.NodeStatusReport {
 		row.ObservedNodes = append(row.ObservedNodes, o)
 	}
 	// One that is NORMAL has system.local flushed, so that a hard crash does not make it look new (3.4).
-	if s.mode == "NORMAL" && !s.disk.flushed {
+	if s.mode == rules.ModeNormal && !s.disk.flushed {
 		s.disk.flushed, s.disk.row = true, true
 	}
 	if g := s.group; w.Rule != Operator && g != nil && g.leader != nil && (s == g.leader || w.connected(g.leader, s)) {

@@ -62,7 +62,7 @@ type request struct {
 	ignore []string
 	proc   *process
 	opened *opening
-	phase  int
+	stage  rules.Stage
 	next   time.Time // when the phase ends
 	until  time.Time // how long the joiner may take to be seen alive
 }
@@ -162,7 +162,7 @@ func (w *world) running(id string) *process {
 // boot starts ScyllaDB's process in a Pod.
 func (w *world) boot(p *pod, seeds []string, replace string, ignore []string) {
 	d := p.claim.disk
-	s := &process{pod: p, disk: d, seeds: seeds, replace: replace, ignore: ignore, mode: "STARTING", since: w.now, version: versions[p.version]}
+	s := &process{pod: p, disk: d, seeds: seeds, replace: replace, ignore: ignore, mode: rules.ModeStarting, since: w.now, version: versions[p.version]}
 	p.proc = s
 	w.procs = append(w.procs, s)
 	w.judgeStart(s)
@@ -189,33 +189,58 @@ func (w *world) boot(p *pod, seeds []string, replace string, ignore []string) {
 	w.after(w.between(2*time.Second, 4*time.Second)+p.slowly(), func() { w.arrive(s) })
 }
 
-// arrive is the moment at which a process finds out what it is.
+// arrive is the moment at which a process finds out what it is, and looks for group 0 (10).
 func (w *world) arrive(s *process) {
-	d := s.disk
-	why := rules.Disk{Decommissioned: d.decommissioned, Completed: d.complete}.StartRefused(rules.Absent)
-	switch {
-	case s.ended:
-	case why != "":
+	if s.ended {
+		return
+	}
+	d, own := s.disk, s.pod.obj.Status.PodIP
+	st := rules.Start{
+		Version: s.version, Disk: rules.Disk{Decommissioned: d.decommissioned, Completed: d.complete, Group0: d.group != nil},
+		Replaces: s.replace, ZeroToken: !s.pod.set.tokens, Alone: !slices.ContainsFunc(s.seeds, func(a string) bool { return a != own }),
+	}
+	if d.seen != nil && d.seen.left[s.id] {
+		st.State = rules.Left
+	}
+	q := w.contact(s)
+	if q != nil && (d.group == nil || d.group == q.group) {
+		st.Found, st.Gathered, st.Known = true, true, q.group.members[s.replace] != ""
+	}
+	path, why := st.Next()
+	switch path {
+	case rules.Ends:
 		w.exit(s, why)
-	case d.complete:
+	case rules.Rejoins:
 		w.comeBack(s)
-	case d.group != nil && s.replace != "" && d.group.members[s.id] == normal && d.group.members[s.replace] == "":
-		w.exit(s, rules.UnknownTarget(s.replace)) // it has joined, and was stopped before it was COMPLETED (5.4)
-	case (d.group != nil || d.asked) && w.removed(s.id):
-		w.exit(s, rules.AskedBefore(rules.Left))
-	case d.group != nil || d.asked:
-		// Joined group 0 or asked before, and not completed: never recovers (4.3, 5.4).
-		w.exit(s, rules.AskedBefore(rules.None))
-	default:
-		w.discover(s)
+	case rules.Unfinished:
+		w.exit(s, rules.NoRequest(s.id)) // 4.3, 5.4
+	case rules.Discovers, rules.Gathers:
+		w.after(time.Second, func() { w.arrive(s) })
+	case rules.Founds:
+		w.found(s)
+	case rules.Asks:
+		s.group, s.seen = q.group, &topology{}
+		w.gossip(s)
+		w.after(w.between(200*time.Millisecond, time.Second), func() { w.ask(s) })
 	}
 }
 
+// contact is a member that answers at one of a process' seeds.
+func (w *world) contact(s *process) *process {
+	for _, q := range w.procs {
+		if q != s && q.group != nil && q.mode == rules.ModeNormal && slices.Contains(s.seeds, q.pod.obj.Status.PodIP) && w.connected(s, q) {
+			return q
+		}
+	}
+	return nil
+}
+
+// comeBack is the restart of a member. A banned one goes on until another one tells it (5.3).
 func (w *world) comeBack(s *process) {
 	g := s.disk.group
 	s.group = g
 	if rules.Banned(g, s.id) {
-		w.exit(s, "the node was removed from the cluster")
+		w.tellBanned(s)
 		return
 	}
 	s.seen = g.seen
@@ -225,44 +250,28 @@ func (w *world) comeBack(s *process) {
 	w.gossip(s)
 	w.after(w.between(3*time.Second, 10*time.Second), func() {
 		if !s.ended {
-			s.mode = "NORMAL"
+			s.mode = rules.ModeNormal
 			w.after(time.Second, func() { s.serves = !s.ended })
 		}
 	})
 }
 
-// discover looks for group 0 (10).
-func (w *world) discover(s *process) {
+// tellBanned ends a banned process when a member reaches it.
+func (w *world) tellBanned(s *process) {
 	if s.ended {
 		return
 	}
-	own := s.pod.obj.Status.PodIP
-	others := slices.DeleteFunc(slices.Clone(s.seeds), func(a string) bool { return a == own })
-	if len(others) == 0 {
-		if s.replace != "" {
-			w.exit(s, rules.NoSeedReached("{}"))
-			return
-		}
-		w.found(s)
-		return
-	}
 	for _, q := range w.procs {
-		if q != s && q.group != nil && q.mode == "NORMAL" && slices.Contains(others, q.pod.obj.Status.PodIP) && w.connected(s, q) {
-			s.group, s.seen = q.group, &topology{}
-			w.gossip(s)
-			w.after(w.between(200*time.Millisecond, time.Second), func() { w.ask(s) })
+		if q.group == s.group && !q.banned() && w.reach(s, q) {
+			w.exit(s, rules.BannedBy(q.id))
 			return
 		}
 	}
-	w.after(time.Second, func() { w.discover(s) })
+	w.after(time.Second, func() { w.tellBanned(s) })
 }
 
 // found makes a new cluster.
 func (w *world) found(s *process) {
-	if !s.pod.set.tokens {
-		w.exit(s, rules.FirstZeroToken)
-		return
-	}
 	// One whose only node was stopped before it had COMPLETED is no cluster: that node never comes back (5.4), and no other has joined.
 	w.groups = slices.DeleteFunc(w.groups, func(g *group) bool { return !g.completed && len(g.order) == 1 && w.running(g.order[0]) == nil })
 	g := newGroup(len(w.groups))
@@ -273,7 +282,7 @@ func (w *world) found(s *process) {
 		w.result.SecondClusters++
 		w.violate("%s founds a second cluster: it started with seeds %v, let through as %s", s.pod.name, s.seeds, s.pod.decision())
 	}
-	s.disk.group, s.disk.asked, s.group = g, true, g
+	s.disk.group, s.disk.asked, s.group, s.mode = g, true, g, rules.Accept.Mode()
 	g.set(s.id, joining)
 	s.seen = g.seen
 	w.gossip(s)
@@ -290,15 +299,11 @@ func (w *world) found(s *process) {
 // joined: the topology has it as a member; completed comes later (5.4), and CQL after that.
 func (w *world) joined(s *process, completes time.Duration) {
 	w.tracef("%s: %s is a NORMAL member", s.pod.name, short(s.id))
-	s.mode = "JOINING"
-	if completes > 10*time.Second {
-		s.mode = "BOOTSTRAP"
-	}
 	w.after(completes, func() {
 		if s.ended {
 			return
 		}
-		s.disk.complete, s.mode, s.group.completed = true, "NORMAL", true
+		s.disk.complete, s.mode, s.group.completed = true, rules.ModeNormal, true
 		delete(w.lost, s.pod.name)
 		w.after(time.Second, func() { s.serves = !s.ended })
 	})
@@ -322,10 +327,6 @@ func (w *world) ask(s *process) {
 	r := &request{kind: rules.Join, id: s.id, proc: s, opened: s.pod.opened}
 	if s.replace != "" {
 		r.kind, r.target, r.ignore = rules.Replace, s.replace, s.ignore
-		if g.members[s.replace] == "" {
-			w.exit(s, rules.UnknownTarget(s.replace))
-			return
-		}
 		why := rules.Replacement{Target: s.replace, Ignore: s.ignore, OtherDown: l.version.OtherDown()}.Refused(g, func(id string) bool { return w.alive(l, id) })
 		if why != "" {
 			w.exit(s, why)
@@ -346,7 +347,7 @@ func (w *world) ban(g *group, id string) {
 	g.banned[id] = true
 	for _, q := range slices.Clone(w.procs) {
 		if q.id == id {
-			w.exit(q, "banned")
+			w.tellBanned(q)
 		}
 	}
 	w.reconnect()
@@ -474,83 +475,94 @@ func (w *world) nextTask(g *group) {
 }
 
 func (w *world) begun(g *group, r *request) {
-	g.current = r
-	s := r.proc
+	g.current, r.stage = r, r.kind.First()
 	w.tracef("the coordinator %s begins %s of %s", g.leader.pod.name, r.kind, short(r.id))
 	switch r.kind {
 	case rules.Remove:
 		g.set(r.id, r.kind.Begins())
-		r.phase, r.next = 2, w.now.Add(w.between(5*time.Second, 20*time.Second))
+		r.next = w.now.Add(w.between(5*time.Second, 20*time.Second))
 		return
 	case rules.Leave:
 		g.set(r.id, r.kind.Begins())
-		r.proc.mode, r.next = "LEAVING", w.now.Add(w.between(20*time.Second, 4*time.Minute))
+		r.proc.mode, r.next = rules.ModeLeaving, w.now.Add(w.between(20*time.Second, 4*time.Minute))
 		return
 	}
-	if why := rules.TurnedAway(g, r.kind, r.target, s.version.Features(), g.features); why != "" {
+	if why := rules.TurnedAway(g, r.kind, r.target, r.proc.version.Features(), g.features); why != "" {
 		w.rollBack(g, r, why)
 		return
 	}
-	r.phase, r.until = 0, w.now.Add(rules.AliveWait)
+	r.until = w.now.Add(rules.AliveWait)
 }
 
-// advance moves every operation one second on. Each barrier needs every node (11).
+// advance moves the operation one second on (11).
 func (w *world) advance(g *group) {
-	r := g.current
-	if r.kind == rules.Remove {
-		if w.now.Before(r.next) {
-			return
-		}
-		g.current = nil
-		g.drop(r.id)
-		w.forgetLoss(r.id)
-		w.tracef("%s is removed from cluster %d", short(r.id), g.name)
-		return
-	}
-	s := r.proc
-	if r.kind == rules.Leave {
-		w.leaves(g, r)
-		return
-	}
-	switch r.phase {
-	case 0: // wait for the joiner to be alive
+	r, s := g.current, g.current.proc
+	switch r.stage {
+	case rules.Accept:
 		switch {
 		case !s.ended && w.alive(g.leader, s.id):
-			s.disk.group = g
+			s.disk.group, s.mode = g, r.stage.Mode()
+			if r.stage = r.kind.After(r.stage, !s.pod.set.tokens); r.stage == rules.Done {
+				w.done(g, r)
+				return
+			}
 			if r.kind == rules.Replace {
 				g.set(r.target, rules.BeingReplaced)
 			}
 			g.set(s.id, r.kind.Begins())
-			s.seen, s.mode = g.seen, "BOOTSTRAP"
-			r.phase, r.next = 1, w.now.Add(w.between(5*time.Second, 60*time.Second))
+			s.seen, s.mode, r.next = g.seen, r.stage.Mode(), w.now.Add(w.between(5*time.Second, 60*time.Second))
 		case !w.now.Before(r.until):
 			w.rollBack(g, r, rules.NotAlive)
 		}
-	case 1:
-		if dead := w.dead(g, r); len(dead) > 0 || s.ended || !w.alive(g.leader, s.id) {
-			w.rollBack(g, r, rules.StreamFailed("nodes {"+shorts(dead)+"} are dead"))
+	case rules.ReadOld:
+		if s != nil && s.ended || rules.Breaks(g, r.kind, r.id, func(id string) bool { return w.alive(g.leader, id) }) {
+			w.rollBack(g, r, rules.StreamFailed("nodes {"+shorts(w.dead(g, r))+"} are dead"))
 			return
 		}
-		if w.now.Before(r.next) {
-			return
+		if !w.now.Before(r.next) { // the barriers that follow need the same nodes, at once
+			w.done(g, r)
 		}
-		g.current = nil
-		completes := w.between(500*time.Millisecond, 3*time.Second)
-		if r.kind == rules.Replace {
-			g.drop(r.target)
-			completes = w.between(5*time.Second, time.Minute) // tablets are rebuilt first (5.4)
-		}
-		g.set(s.id, r.kind.Ends())
-		s.seen = g.seen
-		w.result.Joined++
-		w.observeEnd(r, false, nil)
-		w.joined(s, completes)
 	}
 }
 
-// rollBack: the joiner is left for ever, a replaced node stays banned and a member.
+// done: the operation has succeeded.
+func (w *world) done(g *group, r *request) {
+	g.current = nil
+	s := r.proc
+	switch r.kind {
+	case rules.Remove:
+		g.drop(r.id)
+		w.forgetLoss(r.id)
+		w.tracef("%s is removed from cluster %d", short(r.id), g.name)
+		return
+	case rules.Leave:
+		w.left(g, r)
+		return
+	}
+	completes := w.between(500*time.Millisecond, 3*time.Second)
+	if r.kind == rules.Replace {
+		g.drop(r.target)
+		if s.version.AwaitsTablets() && s.pod.set.tokens {
+			completes = w.between(5*time.Second, time.Minute) // (5.4)
+		}
+	}
+	g.set(s.id, r.kind.Ends())
+	s.seen = g.seen
+	w.result.Joined++
+	w.observeEnd(r, false, nil)
+	w.joined(s, completes)
+}
+
+// rollBack: the joiner is left for ever, a replaced or removed node stays banned and a member.
 func (w *world) rollBack(g *group, r *request, why string) {
 	g.current = nil
+	w.tracef("%s of %s is rolled back: %s", r.kind, short(r.id), why)
+	if r.kind.RolledBack() != rules.Left {
+		if g.set(r.id, r.kind.RolledBack()); r.proc != nil && !r.proc.ended {
+			r.proc.mode = rules.ModeNormal
+		}
+		return
+	}
 	w.observeEnd(r, true, w.dead(g, r))
 	if r.kind == rules.Replace && g.members[r.target] != "" {
 		g.set(r.target, normal)
@@ -559,7 +571,6 @@ func (w *world) rollBack(g *group, r *request, why string) {
 	if w.Story != nil {
 		g.failed = append(g.failed, api.NodeOperation{Type: string(r.kind), State: "failed", HostID: hostid.ID(r.id), Error: why})
 	}
-	w.tracef("%s of %s is rolled back: %s", r.kind, short(r.id), why)
 	w.result.Lost++
 	if !r.proc.ended {
 		w.exit(r.proc, why)

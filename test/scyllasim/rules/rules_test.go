@@ -17,6 +17,7 @@ import (
 // assumed are the rules that ScyllaDB's source does not state, nor our facts about it.
 var assumed = []string{
 	"every other normal node has one, in all versions; since 2025.2 service/raft/group0_voter_handler.cc gives it to five at most.",
+	"a rebuild has the stages of a removal; in the source it streams, and that is all.",
 	"of two of one kind the one that was queued first begins.",
 }
 

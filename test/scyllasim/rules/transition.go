@@ -29,21 +29,3 @@ func (k Kind) RolledBack() State {
 // Cancelled is the state of a node whose queued request is cancelled, for dead nodes or because
 // its turn was refused: a member stays one. TC:301-333, TC:4045; since 6.0.
 func (k Kind) Cancelled() State { return k.RolledBack() }
-
-// Disk is what a process finds of system.local at its start.
-type Disk struct {
-	Decommissioned bool // bootstrapped is DECOMMISSIONED
-	Completed      bool // bootstrapped is COMPLETED
-}
-
-// StartRefused is the text with which a start on such a disk ends. s is what group 0, as the disk
-// has it, says of the host ID. SS:2007, SS:1706; since 6.0.
-func (d Disk) StartRefused(s State) string {
-	switch {
-	case d.Decommissioned:
-		return "This node was decommissioned and will not rejoin the ring unless all existing data is removed and the node is bootstrapped again"
-	case d.Completed && s == Left:
-		return "A node that already left the cluster cannot be restarted"
-	}
-	return ""
-}
