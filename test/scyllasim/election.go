@@ -6,6 +6,8 @@ import (
 	"context"
 	"slices"
 	"time"
+
+	"github.com/kubectl-scylla/kubectl-scylla/test/scyllasim/rules"
 )
 
 type g0VoteRequest struct {
@@ -33,19 +35,6 @@ func (g *group0) stretchLocked() {
 	g.stretch, g.stretched = min(g.stretch+1, maxStretch), time.Now()
 }
 
-func (g *group0) majorityLocked(has func(id string) bool) bool {
-	if g.acc == nil {
-		return false
-	}
-	n := 0
-	for _, id := range g.acc.Voters {
-		if id == g.self || has(id) {
-			n++
-		}
-	}
-	return 2*n > len(g.acc.Voters)
-}
-
 func (g *group0) elect() {
 	if !g.campaign(true) {
 		return
@@ -68,7 +57,7 @@ func (g *group0) campaign(pre bool) bool {
 	ctx, patience := g.ctx, g.patienceLocked()
 	g.mu.Unlock()
 
-	if granted := g.askForVotes(ctx, voters, req, patience); 2*granted <= len(voters) {
+	if !g.askForVotes(ctx, voters, req, patience) {
 		g.mu.Lock()
 		g.stretchLocked()
 		g.mu.Unlock()
@@ -86,40 +75,48 @@ func (g *group0) campaign(pre bool) bool {
 	return true
 }
 
-// askForVotes returns how many of the voters, this node included, grant the vote. It returns as soon as they are a majority.
-func (g *group0) askForVotes(ctx context.Context, voters []string, req g0VoteRequest, patience time.Duration) int {
-	answers := make(chan g0VoteReply, len(voters))
+// askForVotes is true as soon as a majority of the voters, this node included, grants the vote.
+func (g *group0) askForVotes(ctx context.Context, voters []string, req g0VoteRequest, patience time.Duration) bool {
+	type answer struct {
+		id string
+		g0VoteReply
+	}
+	answers := make(chan answer, len(voters))
 	cctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	granted := 0
+	granted, left := map[string]bool{g.self: true}, 0
 	for _, id := range voters {
 		if id == g.self {
-			granted++
 			continue
 		}
+		left++
 		g.wg.Go(func() {
 			var rep g0VoteReply
 			if g.send(cctx, id, "g0.vote", req, &rep) != nil {
 				rep = g0VoteReply{}
 			}
-			answers <- rep
+			answers <- answer{id, rep}
 		})
 	}
-	for left := len(voters) - granted; 2*granted <= len(voters) && left > 0; left-- {
+	for {
+		if rules.Leads(voters, g.self, func(id string) bool { return granted[id] }) {
+			return true
+		}
+		if left == 0 {
+			return false
+		}
+		left--
 		select {
 		case rep := <-answers:
-			if rep.Granted {
-				granted++
-				continue
+			if granted[rep.id] = rep.Granted; !rep.Granted {
+				g.mu.Lock()
+				g.adoptLocked(rep.Term)
+				g.mu.Unlock()
 			}
-			g.mu.Lock()
-			g.adoptLocked(rep.Term)
-			g.mu.Unlock()
 		case <-cctx.Done():
-			return granted
+			return false
 		}
 	}
-	return granted
 }
 
 func (g *group0) adoptLocked(term int64) {

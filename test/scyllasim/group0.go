@@ -11,6 +11,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/kubectl-scylla/kubectl-scylla/test/scyllasim/rules"
 )
 
 // group0 replicates one value, the whole topology, among the members. It is Raft with a log of length one: leaders are elected
@@ -106,7 +108,7 @@ func (g *group0) start(ctx context.Context) {
 			voter := g.acc != nil && slices.Contains(g.acc.Voters, g.self)
 			idle := time.Since(g.lastHeard)
 			leading := g.leading
-			if leading && !g.majorityLocked(func(id string) bool { return time.Since(g.acked[id]) < 2*patience }) {
+			if leading && !rules.Quorum(g.acc.Voters, func(id string) bool { return id == g.self || time.Since(g.acked[id]) < 2*patience }) {
 				g.stepDownLocked("no contact with a majority of voters")
 				g.stretchLocked()
 			}

@@ -6,6 +6,8 @@ import (
 	"context"
 	"slices"
 	"time"
+
+	"github.com/kubectl-scylla/kubectl-scylla/test/scyllasim/rules"
 )
 
 type g0Append struct {
@@ -99,7 +101,7 @@ func (g *group0) tryCommitLocked() {
 	if !g.leading || [2]int64{g.p.Com.Term, g.p.Com.Index} == cur {
 		return
 	}
-	if !g.majorityLocked(func(id string) bool { return g.match[id] == cur }) {
+	if !rules.Quorum(g.acc.Voters, func(id string) bool { return id == g.self || g.match[id] == cur }) {
 		return
 	}
 	g.ready = true

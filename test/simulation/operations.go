@@ -15,7 +15,7 @@ import (
 
 // Operations of people and of ScyllaDB beside joins and replacements.
 
-// tabletsDelay: requests wait until tablets have migrated, as up to 2026.2, and are judged when their turn comes (4.4, 13).
+// tabletsDelay: requests wait until tablets have migrated, and are judged when their turn comes (4.4, 13).
 func tabletsDelay(w *world, rng *rand.Rand) bool {
 	w.wider.drains = w.now.Add(lasts(rng, time.Minute, 10*time.Minute))
 	return true

@@ -393,23 +393,12 @@ func (w *world) coordinate() {
 
 // elect: the leader needs a majority of the voters.
 func (w *world) elect(g *group) {
+	voters := slices.DeleteFunc(slices.Clone(g.order), func(id string) bool { return !rules.Voter(g, id) })
 	ok := func(s *process) bool {
-		if s.ended || !s.gossips || s.group != g || g.members[s.id] != normal || g.banned[s.id] {
-			return false
-		}
-		voters, reached := 0, 0
-		for _, id := range g.order {
-			if !rules.Voter(g, id) {
-				continue
-			}
-			voters++
-			if id == s.id {
-				reached++
-			} else if q := w.running(id); q != nil && w.connected(s, q) {
-				reached++
-			}
-		}
-		return 2*reached > voters
+		return !s.ended && s.gossips && s.group == g && rules.Leads(voters, s.id, func(id string) bool {
+			q := w.running(id)
+			return q != nil && w.connected(s, q)
+		})
 	}
 	if g.leader != nil {
 		if ok(g.leader) {
@@ -457,11 +446,12 @@ func (w *world) nextTask(g *group) {
 		w.enable(g)
 		return
 	}
-	if w.now.Before(w.wider.drains) {
-		return
-	}
 	dead := rules.Dead(g, func(id string) bool { return w.alive(g.leader, id) })
-	if i := rules.Next(g, g.queue, func(r *request) (rules.Kind, string) { return r.kind, r.id }, dead); i >= 0 {
+	i := rules.Next(g, g.queue, func(r *request) (rules.Kind, string) { return r.kind, r.id }, dead)
+	if w.now.Before(w.wider.drains) && (i < 0 || !g.leader.version.Passes(g.queue[i].kind)) {
+		return // tablets migrate (4.4, 13)
+	}
+	if i >= 0 {
 		r := g.queue[i]
 		g.queue = slices.Delete(g.queue, i, i+1)
 		w.begun(g, r)

@@ -2,7 +2,10 @@
 
 package rules
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // Times of gossip and of the coordinator.
 const (
@@ -55,6 +58,24 @@ func Announces(s State, leaving bool) bool {
 // coordinator makes it Left, which bans it. age is since its process started. TC:894; since 6.1.
 func Orphan(s State, alive bool, age time.Duration) bool {
 	return s == Absent && !alive && age > orphanAge
+}
+
+// Quorum is true where a majority of group 0's voters is there. Fewer elect no leader, keep none and
+// store no request. raft/fsm.cc:248, :510, :618.
+func Quorum(voters []string, there func(id string) bool) bool {
+	n := 0
+	for _, v := range voters {
+		if there(v) {
+			n++
+		}
+	}
+	return 2*n > len(voters)
+}
+
+// Leads is true for a node that can lead group 0, and coordinate the topology: a voter that reaches
+// a majority of them, itself included. raft/fsm.cc:248.
+func Leads(voters []string, id string, reaches func(id string) bool) bool {
+	return slices.Contains(voters, id) && Quorum(voters, func(v string) bool { return v == id || reaches(v) })
 }
 
 // Voter of group 0: ignored nodes lose their vote when the request is stored that names them.

@@ -165,3 +165,68 @@ func TestDetector(t *testing.T) {
 		}
 	}
 }
+
+func TestLeads(t *testing.T) {
+	t.Parallel()
+	voters := []string{"a", "b", "c", "d"}
+	for name, tc := range map[string]struct {
+		id      string
+		reaches []string
+		want    bool
+	}{
+		"a majority":        {"a", []string{"b", "c"}, true},
+		"half of them":      {"a", []string{"b"}, false},
+		"it is no voter":    {"x", voters, false},
+		"others do not add": {"a", []string{"x", "y"}, false},
+	} {
+		if got := Leads(voters, tc.id, func(id string) bool { return slices.Contains(tc.reaches, id) }); got != tc.want {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+}
+
+func TestBreaks(t *testing.T) {
+	t.Parallel()
+	c := cluster{map[string]State{"a": Normal, "b": Normal, "gone": Removing, "new": Bootstrapping, "leaving": Decommissioning, "c": Normal}, []string{"c"}}
+	for name, tc := range map[string]struct {
+		k    Kind
+		id   string
+		down []string
+		want bool
+	}{
+		"all are UP":                  {Join, "new", nil, false},
+		"another one is DOWN":         {Join, "new", []string{"a"}, true},
+		"the newcomer is":             {Join, "new", []string{"new"}, true},
+		"the removed node is":         {Remove, "gone", []string{"gone"}, false},
+		"another one, in a removal":   {Remove, "gone", []string{"gone", "a"}, true},
+		"an ignored one":              {Remove, "gone", []string{"gone", "c"}, false},
+		"an ignored one, in a join":   {Join, "new", []string{"c"}, true},
+		"one that leaves is cut off":  {Leave, "leaving", []string{"leaving"}, true},
+		"one that leaves, all others": {Leave, "leaving", nil, false},
+	} {
+		if got := Breaks(c, tc.k, tc.id, func(id string) bool { return !slices.Contains(tc.down, id) }); got != tc.want {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+}
+
+func TestEnabled(t *testing.T) {
+	t.Parallel()
+	old, now := Version{Major: 2026, Minor: 2}.Features(), Version{Major: 2026, Minor: 3}.Features()
+	for name, tc := range map[string]struct {
+		was  string
+		have []string
+		dead []string
+		want string
+	}{
+		"all have them":            {old, []string{now, now}, nil, now},
+		"one has not":              {old, []string{now, old}, nil, old},
+		"one is DOWN":              {old, []string{now, now}, []string{"a"}, old},
+		"they are never taken off": {now, []string{old, old}, nil, now},
+		"nobody is there":          {old, nil, nil, old},
+	} {
+		if got := Enabled(tc.was, tc.have, tc.dead); got != tc.want {
+			t.Errorf("%s: %s", name, got)
+		}
+	}
+}

@@ -86,3 +86,30 @@ func TestSupports(t *testing.T) {
 		})
 	}
 }
+
+// Whether a version does each of these, from which one on.
+func TestWhatBegan(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		has           func(v Version) bool
+		before, since string
+	}{
+		"Raft topology":              {Version.RaftTopology, "5.4.9", "6.0.0"},
+		"zero-token nodes":           {Version.ZeroTokenNodes, "6.1.5", "6.2.0"},
+		"a replacement waits":        {Version.AwaitsTablets, "5.4.9", "6.0.0"},
+		"orphans are banned":         {Version.OrphanRemover, "6.0.4", "6.1.0"},
+		"a ban is told":              {Version.BanNotice, "2025.4.9", "2026.1.0"},
+		"a leaving node is silent":   {func(v Version) bool { return !v.LeavingAnnounces() }, "2026.1.9", "2026.2.0"},
+		"another node DOWN":          {Version.OtherDown, "2026.2.9", "2026.3.0"},
+		"a join passes tablets":      {func(v Version) bool { return v.Passes(Join) }, "2026.2.9", "2026.3.0"},
+		"a replacement does not":     {func(v Version) bool { return !v.Passes(Replace) }, "", "2026.3.0"},
+		"and a removal does not":     {func(v Version) bool { return !v.Passes(Remove) }, "", "2026.3.0"},
+		"system.local in commit log": {Version.SchemaCommitlog, "5.2.19", "5.4.0"},
+	} {
+		for s, want := range map[string]bool{tc.before: false, tc.since: true} {
+			if v, err := ParseVersion(s); s != "" && (err != nil || tc.has(v) != want) {
+				t.Errorf("%s, %s: want %v (%v)", name, s, want, err)
+			}
+		}
+	}
+}
