@@ -323,11 +323,6 @@ func TestServerCommandOptions(t *testing.T) {
 			t.Errorf("%s: zero-token %v, %v", arg, o.ZeroToken, err)
 		}
 	}
-	for name, args := range map[string][]string{"5.1": {"--replace-address-first-boot=10.0.0.9"}} {
-		if o, err := serverOptions(rules.Version{Major: 5, Minor: 1}, args, env); err != nil || o.ReplaceAddressFirstBoot != "10.0.0.9" {
-			t.Errorf("%s: %v", name, err)
-		}
-	}
 }
 
 func TestVersionCommand(t *testing.T) {

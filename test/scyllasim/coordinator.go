@@ -82,7 +82,7 @@ func (n *Node) coordinateOnce(ctx context.Context) (bool, error) {
 	}
 	slices.SortFunc(requests, func(a, b *topoNode) int { return strings.Compare(a.RequestID, b.RequestID) })
 	dead := rules.Dead(st, n.gossip.alive)
-	next := rules.Next(st, requests, func(r *topoNode) (rules.Kind, string) { return r.Request, r.HostID }, dead)
+	next := rules.Next(st, requests, func(r *topoNode) rules.Kind { return r.Request }, dead)
 	if next < 0 {
 		return true, n.cancelAll(ctx, dead)
 	}

@@ -114,7 +114,7 @@ func (n *Node) handleDiscover(r discoverRequest) discoverReply {
 		return rep
 	}
 	seeds, err := n.resolveSeeds()
-	rep.Eligible = err == nil && slices.ContainsFunc(seeds, n.isMe) && n.o.ReplaceNodeFirstBoot == "" && n.o.ReplaceAddressFirstBoot == ""
+	rep.Eligible = err == nil && slices.ContainsFunc(seeds, n.isMe) && n.o.ReplaceNodeFirstBoot == ""
 	n.mu.Lock()
 	d := n.disc
 	n.mu.Unlock()

@@ -269,24 +269,23 @@ func TestSSTableQueryArguments(t *testing.T) {
 	dir := t.TempDir()
 	done := "COMPLETED"
 	f := writeTable(t, dir, "1", 1, &done)
-	base := []string{"query", "--system-schema", "--keyspace", "system", "--table", "local"}
+	base := []string{"query", "--system-schema", "--keyspace", "system", "--table", "local", "--output-format=json"}
 	for name, tc := range map[string]struct {
 		args []string
 		tmp  string
 		out  string
 		code int
 	}{
-		"text is the default":      {append(slices.Clone(base), "-q", "SELECT bootstrapped FROM scylla_sstable.local", f), dir, " bootstrapped \n--------------\n    COMPLETED \n", 0},
-		"several columns":          {append(slices.Clone(base), "--output-format=json", "--query", "select host_id, rack from scylla_sstable.local;", f), dir, `[{"host_id":"id","rack":null}]`, 0},
+		"several columns":          {append(slices.Clone(base), "--query", "select host_id, rack from scylla_sstable.local;", f), dir, `[{"host_id":"id","rack":null}]`, 0},
 		"no query":                 {append(slices.Clone(base), f), dir, "", 1},
-		"not a select":             {append(slices.Clone(base), "-q", "DELETE FROM scylla_sstable.local", f), dir, "", 1},
-		"unknown column":           {append(slices.Clone(base), "-q", "SELECT nope FROM scylla_sstable.local", f), dir, "", 1},
-		"table not scylla_sstable": {append(slices.Clone(base), "-q", "SELECT bootstrapped FROM system.local", f), dir, "", 1},
-		"no schema":                {[]string{"query", "--keyspace=system", "--table=local", "-q", "SELECT key FROM scylla_sstable.local", f}, dir, "", 1},
-		"bad format":               {append(slices.Clone(base), "--output-format=xml", "-q", "SELECT key FROM scylla_sstable.local", f), dir, "", 1},
+		"not a select":             {append(slices.Clone(base), "--query", "DELETE FROM scylla_sstable.local", f), dir, "", 1},
+		"unknown column":           {append(slices.Clone(base), "--query", "SELECT nope FROM scylla_sstable.local", f), dir, "", 1},
+		"table not scylla_sstable": {append(slices.Clone(base), "--query", "SELECT bootstrapped FROM system.local", f), dir, "", 1},
+		"no schema":                {[]string{"query", "--keyspace=system", "--table=local", "--query", "SELECT key FROM scylla_sstable.local", f}, dir, "", 1},
+		"bad format":               {append(slices.Clone(base), "--output-format=xml", "--query", "SELECT key FROM scylla_sstable.local", f), dir, "", 1},
 		"bad option":               {append(slices.Clone(base), "--nope", f), dir, "", 2},
-		"two shards":               {append(slices.Clone(base), "--smp=2", "-q", "SELECT key FROM scylla_sstable.local", f), dir, "", 2},
-		"no temporary directory":   {append(slices.Clone(base), "-q", "SELECT key FROM scylla_sstable.local", f), dir + "/none", "", 2},
+		"two shards":               {append(slices.Clone(base), "--smp=2", "--query", "SELECT key FROM scylla_sstable.local", f), dir, "", 2},
+		"no temporary directory":   {append(slices.Clone(base), "--query", "SELECT key FROM scylla_sstable.local", f), dir + "/none", "", 2},
 		"no operation":             {nil, dir, "", 100},
 	} {
 		t.Run(name, func(t *testing.T) {

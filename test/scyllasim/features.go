@@ -77,26 +77,6 @@ func (s *topology) upgrade() string {
 	return cmp.Or(s.Upgrade, upgradeDone)
 }
 
-// checkLegacyJoin returns why a cluster without raft topology refuses a join. Nothing is stored before, so the refused node may try again.
-func (n *Node) checkLegacyJoin(t *topology, r joinRequest, kind rules.Kind, reject func(string, ...any) error) error {
-	if !rules.Supports(r.Features, t.Features) {
-		return reject("Feature check failed. This node can not join the cluster because it does not understand the features: {%s}", t.Features)
-	}
-	if kind == rules.Replace {
-		return nil
-	}
-	if dead := rules.Dead(t, n.gossip.alive); len(dead) > 0 {
-		ip, _ := n.addressOf(dead[0])
-		return reject("Node %s has gossip status=UNKNOWN. Try fixing it before adding new node to the cluster.", ip)
-	}
-	for _, x := range t.sorted() {
-		if x.Stage != "" || x.Request != "" {
-			return reject("Other bootstrapping/leaving/moving nodes detected, cannot bootstrap while consistent_rangemovement is true (check_for_endpoint_collision)")
-		}
-	}
-	return nil
-}
-
 func (n *Node) apiUpgradeState(apiCall) (any, error) {
 	switch {
 	case !n.v.RaftTopology():

@@ -3,7 +3,6 @@
 package scyllasim
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -45,7 +44,7 @@ type joinResponse struct {
 // join is storage_service::join_cluster: it returns when the node is a normal member.
 func (n *Node) join(gen int64, seeds []string) error {
 	s := rules.Start{
-		Version: n.v, Disk: n.disk(), ZeroToken: n.o.ZeroToken, Replaces: cmp.Or(n.o.ReplaceNodeFirstBoot, n.o.ReplaceAddressFirstBoot, n.o.ReplaceAddress),
+		Version: n.v, Disk: n.disk(), ZeroToken: n.o.ZeroToken, Replaces: n.o.ReplaceNodeFirstBoot,
 		Alone: !slices.ContainsFunc(seeds, func(ip string) bool { return !n.isMe(ip) }),
 	}
 	n.mu.Lock()
@@ -62,8 +61,6 @@ func (n *Node) join(gen int64, seeds []string) error {
 		switch {
 		case path == rules.Ends:
 			return runtimeErrorf("%s", why)
-		case path == rules.Rejoins && n.o.ReplaceAddress != "":
-			return runtimeErrorf("Cannot replace address with a node that is already bootstrapped")
 		case path == rules.Rejoins && !s.Disk.Group0:
 			return runtimeErrorf("load group 0: state is missing")
 		case first:
@@ -173,29 +170,21 @@ func (n *Node) unfinished(gen int64) error {
 // ignored nodes; the target is "" when gossip does not tell of it.
 func (n *Node) replaceTarget(seeds []string) (string, []string, error) {
 	o := n.o
-	byAddress := cmp.Or(o.ReplaceAddressFirstBoot, o.ReplaceAddress)
-	if o.ReplaceNodeFirstBoot != "" {
-		if _, err := uuid.Parse(o.ReplaceNodeFirstBoot); err != nil {
-			return "", nil, runtimeErrorf("Unable to parse %s as host-id", o.ReplaceNodeFirstBoot)
-		}
-		n.log.info("storage_service", "Gathering node replacement information for %s/%s", o.ReplaceNodeFirstBoot, "0.0.0.0")
-	} else {
-		n.log.info("storage_service", "Gathering node replacement information for %s/%s", uuid.Nil, byAddress)
+	if _, err := uuid.Parse(o.ReplaceNodeFirstBoot); err != nil {
+		return "", nil, runtimeErrorf("Unable to parse %s as host-id", o.ReplaceNodeFirstBoot)
 	}
+	n.log.info("storage_service", "Gathering node replacement information for %s/%s", o.ReplaceNodeFirstBoot, "0.0.0.0")
 	members, err := n.shadowRound(seeds)
 	if err != nil {
 		return "", nil, err
 	}
 	var target *shadowMember
 	for i, m := range members {
-		if m.HostID == o.ReplaceNodeFirstBoot || (o.ReplaceNodeFirstBoot == "" && compareIP(m.IP, byAddress) == 0) {
+		if m.HostID == o.ReplaceNodeFirstBoot {
 			target = &members[i]
 		}
 	}
 	if target == nil {
-		if o.ReplaceNodeFirstBoot == "" {
-			return "", nil, runtimeErrorf("Cannot replace_address %s because it doesn't exist in gossip", byAddress)
-		}
 		return "", nil, nil
 	}
 	if target.DC != o.DC || target.Rack != o.Rack {

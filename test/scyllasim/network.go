@@ -135,28 +135,19 @@ func pair(a, b string) [2]string {
 }
 
 // Cut drops everything between two addresses, both ways.
-func (w *Network) Cut(a, b string) { w.set(a, b, true) }
-
-// Heal undoes Cut. What was held back arrives, as retransmission would make it.
-func (w *Network) Heal(a, b string) { w.set(a, b, false) }
-
-// HealAll removes all cuts.
-func (w *Network) HealAll() {
+func (w *Network) Cut(a, b string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.cuts = map[[2]string]bool{}
+	w.cuts[pair(a, b)] = true
 	close(w.changed)
 	w.changed = make(chan struct{})
 }
 
-func (w *Network) set(a, b string, cut bool) {
+// HealAll removes all cuts. What was held back arrives, as retransmission would make it.
+func (w *Network) HealAll() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if cut {
-		w.cuts[pair(a, b)] = true
-	} else {
-		delete(w.cuts, pair(a, b))
-	}
+	w.cuts = map[[2]string]bool{}
 	close(w.changed)
 	w.changed = make(chan struct{})
 }

@@ -87,7 +87,7 @@ type Node struct {
 	wg        sync.WaitGroup
 }
 
-// StartNode starts a node in this process. It returns as soon as the node runs; use WaitMode, Done and ExitCode to follow it. The node
+// StartNode starts a node in this process. It returns as soon as the node runs; use WaitReady, Done and ExitCode to follow it. The node
 // ends like a killed process when ctx ends.
 func StartNode(ctx context.Context, o Options) (*Node, error) {
 	if err := o.defaults(); err != nil {
@@ -98,7 +98,7 @@ func StartNode(ctx context.Context, o Options) (*Node, error) {
 		return nil, err
 	}
 	if o.ReplaceNodeFirstBoot != "" && !v.ReplaceByHostID() {
-		return nil, fmt.Errorf("start node: ScyllaDB %s does not know --replace-node-first-boot; use --replace-address-first-boot", v)
+		return nil, fmt.Errorf("start node: ScyllaDB %s does not know --replace-node-first-boot", v)
 	}
 	if o.ZeroToken && !v.ZeroTokenNodes() {
 		return nil, fmt.Errorf("start node: ScyllaDB %s has no zero-token nodes; simulate 6.2 or later, or leave out --join-ring=false", v)
@@ -149,25 +149,6 @@ func (n *Node) Mode() string {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return n.mode
-}
-
-// WaitMode returns when the node is in mode, or with an error when it or ctx has ended.
-func (n *Node) WaitMode(ctx context.Context, mode string) error {
-	for {
-		n.mu.Lock()
-		m, ch := n.mode, n.modeCh
-		n.mu.Unlock()
-		if m == mode {
-			return nil
-		}
-		select {
-		case <-ch:
-		case <-n.done:
-			return n.endedError("wait for %s to be %s", n.o.ListenAddress, mode)
-		case <-ctx.Done():
-			return fmt.Errorf("wait for %s to be %s: it is %s: %w", n.o.ListenAddress, mode, m, ctx.Err())
-		}
-	}
 }
 
 // endedError returns how the process ended. It may be called after Done only.

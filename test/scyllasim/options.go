@@ -55,12 +55,8 @@ type Options struct {
 	// CQLHolds are events of CQL clients that the node holds once each: "after CREATE ROLE", as in package cql.
 	CQLHolds []string
 
-	ReplaceNodeFirstBoot    string
-	ReplaceAddressFirstBoot string
-	ReplaceAddress          string
-	IgnoreDeadNodes         []string
-	// NoRepairBasedOps turns enable_repair_based_node_ops off; it is on by default.
-	NoRepairBasedOps bool
+	ReplaceNodeFirstBoot string
+	IgnoreDeadNodes      []string
 
 	FailureDetectorTimeout time.Duration // 20 s
 	ShadowRound            time.Duration // 300 s

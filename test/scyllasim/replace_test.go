@@ -255,35 +255,3 @@ func TestRestartWhileTabletsAreRebuilt(t *testing.T) {
 		ready(t, replacement(t, c, 2, n.HostID(), func(o *Options) { o.TabletRebuildTime = time.Second }))
 	})
 }
-
-func TestReplaceByAddressWorksInOldVersions(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		c := startCluster(t, 2, Options{Version: "2022.2.11"})
-		add(t, c, nil)
-		ready(t, c.Node(2))
-		dead := c.Node(2)
-		dead.Kill()
-		waitDown(t, c.Node(0), dead.Address())
-		waitDown(t, c.Node(1), dead.Address())
-		if err := c.Wipe(2); err != nil {
-			t.Fatal(err)
-		}
-		ready(t, restart(t, c, 2, func(o *Options) { o.ReplaceAddressFirstBoot = dead.Address() }))
-		o := c.Options(5)
-		o.ReplaceNodeFirstBoot = unknownID
-		if _, err := StartNode(t.Context(), o); err == nil || !strings.Contains(err.Error(), "--replace-node-first-boot") {
-			t.Errorf("2022.2 accepts replace by host ID: %v", err)
-		}
-	})
-}
-
-func TestReplaceAddressIsAnErrorAfterBootstrap(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		c := startCluster(t, 2, Options{})
-		c.Node(1).Stop()
-		wantExit(t, restart(t, c, 1, func(o *Options) { o.ReplaceAddress = "127.0.0.250" }), 1,
-			"Cannot replace address with a node that is already bootstrapped")
-	})
-}

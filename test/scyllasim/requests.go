@@ -19,7 +19,7 @@ func (e *rejection) Error() string { return e.reason }
 
 // topologyRequest asks for a change of a member.
 type topologyRequest struct {
-	Kind    rules.Kind // rules.Leave, rules.Remove, rules.Rebuild or "exclude"
+	Kind    rules.Kind // rules.Leave, rules.Remove, "upgrade" or "abort"
 	HostIDs []string
 	Ignore  []string
 }
@@ -141,11 +141,6 @@ func (n *Node) placeJoin(ctx context.Context, r joinRequest) error {
 			}
 			t.IgnoredNodes = addUnique(t.IgnoredNodes, rules.Bans(r.Replaces, r.Ignore)...)
 		}
-		if t.upgrade() != upgradeDone {
-			if err := n.checkLegacyJoin(t, r, kind, reject); err != nil {
-				return err
-			}
-		}
 		id := newTaskID()
 		t.Nodes[r.HostID] = &topoNode{
 			HostID: r.HostID, IP: r.IP, DC: r.DC, Rack: r.Rack, State: rules.None, Request: kind, RequestID: id,
@@ -156,7 +151,7 @@ func (n *Node) placeJoin(ctx context.Context, r joinRequest) error {
 	})
 }
 
-// placeRequest stores a decommission, removenode, rebuild or exclude request.
+// placeRequest stores a decommission or removenode request.
 func (n *Node) placeRequest(ctx context.Context, r topologyRequest) (topologyRequestReply, error) {
 	id := newTaskID()
 	if len(r.HostIDs) == 0 {
@@ -167,8 +162,6 @@ func (n *Node) placeRequest(ctx context.Context, r topologyRequest) (topologyReq
 	}
 	err := n.g0.propose(ctx, func(t *topology) error {
 		switch r.Kind {
-		case "exclude":
-			return n.exclude(t, r.HostIDs)
 		case "upgrade":
 			return t.beginUpgrade()
 		}
@@ -200,20 +193,6 @@ func (n *Node) placeRequest(ctx context.Context, r topologyRequest) (topologyReq
 		return nil
 	})
 	return topologyRequestReply{TaskID: id}, err
-}
-
-// exclude bans dead nodes for good.
-func (n *Node) exclude(t *topology, ids []string) error {
-	for _, h := range ids {
-		if t.node(h) == nil {
-			return fmt.Errorf("Node %s does not exist", h)
-		}
-	}
-	if why := rules.RefusedExclusion(n.gossip.alive, ids); why != "" {
-		return errors.New(why)
-	}
-	t.IgnoredNodes = addUnique(t.IgnoredNodes, ids...)
-	return nil
 }
 
 func verb(kind rules.Kind) rules.Kind {

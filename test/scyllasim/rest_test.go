@@ -85,11 +85,11 @@ func TestRESTBodies(t *testing.T) {
 		for _, p := range []string{
 			"/storage_service/host_id", "/storage_service/hostid/local", "/storage_service/hostid/local/",
 			"/gossiper/endpoint/live", "/gossiper/endpoint/live/", "/gossiper/endpoint/down/",
-			"/storage_service/nodes/joining", "/storage_service/nodes/leaving", "/storage_service/nodes/excluded",
+			"/storage_service/nodes/joining", "/storage_service/nodes/leaving",
 			"/storage_service/tokens/10.0.0.1", "/storage_service/tokens/10.0.0.3", "/storage_service/tokens/10.9.9.9", "/storage_service/tokens/nonsense",
 			"/storage_service/operation_mode",
 			"/storage_service/scylla_release_version", "/storage_service/release_version",
-			"/storage_service/schema_version", "/storage_proxy/schema_versions", "/storage_service/load_map",
+			"/storage_service/schema_version", "/storage_proxy/schema_versions",
 			"/storage_service/native_transport",
 			"/storage_service/raft_topology/upgrade", "/storage_service/keyspaces", "/storage_service/keyspaces?type=user",
 			"/failure_detector/endpoints/",
@@ -101,14 +101,14 @@ func TestRESTBodies(t *testing.T) {
 		}
 		for _, p := range []string{
 			"/storage_service/remove_node", "/storage_service/remove_node?host_id=<id-2>", "/storage_service/keyspace_flush/system?cf=local",
-			"/storage_service/keyspace_flush/nope", "/storage_service/exclude_node",
+			"/storage_service/keyspace_flush/nope",
 			"/task_manager/abort_task/<task-3>",
 		} {
 			show("normal", c.Node(0), "POST", p)
 		}
 		for _, p := range []string{
 			"/storage_service/host_id", "/gossiper/endpoint/live", "/storage_service/operation_mode", "/storage_service/native_transport",
-			"/storage_service/load_map", "/storage_service/tokens/10.0.0.3",
+			"/storage_service/tokens/10.0.0.3",
 		} {
 			show("bootstrapping", joiner, "GET", p)
 		}
@@ -170,13 +170,13 @@ func TestVersionsDifferInTheAPI(t *testing.T) {
 	for version, want := range map[string]map[string]string{
 		"5.2.9": {
 			"/storage_service/raft_topology/upgrade": "404", "/task_manager/list_module_tasks/node_ops": "400", "/raft/leader_host": "404",
-			"/storage_service/nodes/excluded": "404", "/v2/config/replace_node_first_boot": `200 ""`,
+			"/v2/config/replace_node_first_boot": `200 ""`,
 		},
 		"2022.2.0": {"/v2/config/replace_node_first_boot": "404"},
 		"6.2.1": {
 			"/storage_service/raft_topology/upgrade": `200 "done"`, "/storage_service/scylla_release_version": `200 "6.2.1-0.`,
 		},
-		"2025.2.0": {"/storage_service/nodes/excluded": "404", "/storage_service/release_version": `200 "3.0.8"`},
+		"2025.2.0": {"/storage_service/release_version": `200 "3.0.8"`},
 	} {
 		t.Run(version, func(t *testing.T) {
 			t.Parallel()
@@ -191,24 +191,6 @@ func TestVersionsDifferInTheAPI(t *testing.T) {
 			})
 		})
 	}
-}
-
-// No call lists a node's Raft groups, but one tells whether a node belongs to a given one.
-func TestGroup0CanBeProbed(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		c := startCluster(t, 1, Options{})
-		other := add(t, c, func(o *Options) { o.Seeds = []string{o.ListenAddress} })
-		ready(t, other)
-		gid := c.Node(0).groupID()
-		if got := text(t, c.Node(0), "/raft/leader_host?group_id="+gid); got != c.Node(0).HostID() {
-			t.Errorf("leader %s", got)
-		}
-		want := `500 {"message": "service::raft_group_not_found (Raft group ` + gid + ` not found)", "code": 500}`
-		if code, body := get(t, other, "/raft/leader_host?group_id="+gid); fmt.Sprint(code, " ", body) != want {
-			t.Errorf("%d %s, want %s", code, body, want)
-		}
-	})
 }
 
 func TestAbortOfAQueuedJoinBansIt(t *testing.T) {

@@ -2,8 +2,6 @@
 
 package scyllasim
 
-import "strconv"
-
 func (n *Node) endpoints(live bool) (any, error) {
 	ips := []string{}
 	for _, e := range n.gossip.view() {
@@ -47,17 +45,6 @@ func (n *Node) apiSchemas(apiCall) (any, error) {
 	out := []keyValue{}
 	for _, k := range sortedKeys(byVersion) {
 		out = append(out, keyValue{k, byVersion[k]})
-	}
-	return out, nil
-}
-
-func (n *Node) apiLoadMap(apiCall) (any, error) {
-	out := []keyValue{}
-	for _, e := range n.gossip.view() {
-		load, err := strconv.ParseInt(e.App[appLoad].Value, 10, 64)
-		if err == nil {
-			out = append(out, keyValue{e.IP, load})
-		}
 	}
 	return out, nil
 }

@@ -50,7 +50,7 @@ func (n *Node) apiHostIDs(apiCall) (any, error) {
 	for _, t := range n.g0.state().sorted() {
 		show := t.visible()
 		if form == rules.HostIDNormalOnly {
-			show = t.State == rules.Normal || t.State == rules.Decommissioning || t.State == rules.Removing || t.State == rules.Rebuilding
+			show = t.State == rules.Normal || t.State == rules.Decommissioning || t.State == rules.Removing
 		}
 		if !show {
 			continue
@@ -154,18 +154,4 @@ func (n *Node) apiJoining(apiCall) (any, error) {
 func (n *Node) apiLeaving(apiCall) (any, error) {
 	// A node that is being replaced is not leaving.
 	return n.addressesIn(func(t *topoNode) bool { return t.State == rules.Decommissioning || t.State == rules.Removing })
-}
-
-func (n *Node) apiExcluded(apiCall) (any, error) {
-	if !n.v.ExcludeNode() {
-		return nil, &apiError{404, "Not found"}
-	}
-	out := []string{}
-	s := n.g0.state()
-	for _, t := range s.sorted() {
-		if t.State != rules.Left && s.Ignored(t.HostID) {
-			out = append(out, t.HostID)
-		}
-	}
-	return out, nil
 }

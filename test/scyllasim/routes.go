@@ -15,16 +15,15 @@ var apiRoutes = map[string]apiRoute{
 	"GET /task_manager/task_status/{}":       {1, (*Node).apiTaskStatus},
 	"POST /task_manager/abort_task/{}":       {1, (*Node).apiAbortTask},
 
-	"GET /storage_service/hostid/local":   {2, (*Node).apiLocalHostID},
-	"GET /storage_service/host_id":        {2, (*Node).apiHostIDs},
-	"GET /storage_service/tokens":         {2, (*Node).apiAllTokens},
-	"GET /storage_service/tokens/{}":      {2, (*Node).apiTokens},
-	"GET /storage_service/nodes/joining":  {2, (*Node).apiJoining},
-	"GET /storage_service/nodes/leaving":  {2, (*Node).apiLeaving},
-	"GET /storage_service/nodes/excluded": {2, (*Node).apiExcluded},
-	"GET /gossiper/endpoint/live":         {2, func(n *Node, _ apiCall) (any, error) { return n.endpoints(true) }},
-	"GET /gossiper/endpoint/down":         {2, func(n *Node, _ apiCall) (any, error) { return n.endpoints(false) }},
-	"GET /failure_detector/endpoints":     {2, (*Node).apiFDEndpoints},
+	"GET /storage_service/hostid/local":  {2, (*Node).apiLocalHostID},
+	"GET /storage_service/host_id":       {2, (*Node).apiHostIDs},
+	"GET /storage_service/tokens":        {2, (*Node).apiAllTokens},
+	"GET /storage_service/tokens/{}":     {2, (*Node).apiTokens},
+	"GET /storage_service/nodes/joining": {2, (*Node).apiJoining},
+	"GET /storage_service/nodes/leaving": {2, (*Node).apiLeaving},
+	"GET /gossiper/endpoint/live":        {2, func(n *Node, _ apiCall) (any, error) { return n.endpoints(true) }},
+	"GET /gossiper/endpoint/down":        {2, func(n *Node, _ apiCall) (any, error) { return n.endpoints(false) }},
+	"GET /failure_detector/endpoints":    {2, (*Node).apiFDEndpoints},
 
 	"GET /raft/leader_host": {3, (*Node).apiLeader},
 
@@ -42,11 +41,9 @@ var apiRoutes = map[string]apiRoute{
 	"POST /storage_service/raft_topology/upgrade": {4, (*Node).apiUpgradeStart},
 	"POST /storage_service/decommission":          {4, func(n *Node, _ apiCall) (any, error) { return void{}, n.decommission(n.ctx) }},
 	"POST /storage_service/remove_node":           {4, (*Node).apiRemoveNode},
-	"POST /storage_service/exclude_node":          {4, (*Node).apiExcludeNode},
 	"POST /storage_service/drain":                 {4, func(n *Node, _ apiCall) (any, error) { return void{}, n.drainNode() }},
 	"POST /storage_service/keyspace_flush/{}":     {4, (*Node).apiKeyspaceFlush},
 
-	"GET /storage_service/load_map":         {6, (*Node).apiLoadMap},
 	"GET /storage_service/native_transport": {6, func(n *Node, _ apiCall) (any, error) { return n.cqlOn.Load(), nil }},
 	"POST /storage_service/native_transport": {6, func(n *Node, _ apiCall) (any, error) {
 		if !n.cqlOn.Load() {
@@ -69,7 +66,7 @@ func (n *Node) apiConfig(c apiCall) (any, error) {
 			return n.o.ReplaceNodeFirstBoot, nil
 		}
 	case "enable_repair_based_node_ops":
-		return !n.o.NoRepairBasedOps, nil
+		return true, nil
 	case "allowed_repair_based_node_ops":
 		return "replace,removenode,rebuild,bootstrap,decommission", nil
 	case "maintenance_mode":

@@ -34,7 +34,7 @@ func TestJoinIsVisibleStepByStep(t *testing.T) {
 		if got := list(t, old, "/storage_service/tokens/"+joiner.Address()); len(got) != 0 {
 			t.Errorf("a bootstrapping node owns tokens %v", got)
 		}
-		for _, p := range []string{"/storage_service/native_transport", "/storage_service/load_map/"} {
+		for _, p := range []string{"/storage_service/native_transport"} {
 			if code, body := get(t, joiner, p); code != 404 || body != `{"message": "Not found", "code": 404}` {
 				t.Errorf("%s on a joiner: %d %s", p, code, body)
 			}
@@ -373,21 +373,6 @@ func TestRemoveNode(t *testing.T) {
 		wantExit(t, restart(t, c, 2, nil), 0, "received notification of being banned from the cluster from")
 		// With the ghost gone a join succeeds.
 		ready(t, add(t, c, nil))
-	})
-}
-
-func TestExcludeNode(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		c := startCluster(t, 2, Options{Version: "2026.1.0"})
-		code, body, err := c.Node(0).Request(testContext(t), "POST", "/storage_service/exclude_node?hosts=00000000-0000-0000-0000-0000000000ff")
-		if err != nil || code != 400 {
-			t.Errorf("unknown id: %d %s %v", code, body, err)
-		}
-		old := startCluster(t, 1, Options{Version: "2025.4.0"})
-		if code, _, _ := old.Node(0).Request(testContext(t), "POST", "/storage_service/exclude_node?hosts=x"); code != 404 {
-			t.Errorf("2025.4 answers %d", code)
-		}
 	})
 }
 

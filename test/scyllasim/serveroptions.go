@@ -63,11 +63,6 @@ func serverOptions(v rules.Version, args []string, env func(string) string) (Opt
 	if err != nil {
 		return Options{}, err
 	}
-	if s := flags.get("scyllasim-version"); s != "" {
-		if v, err = rules.ParseVersion(s); err != nil {
-			return Options{}, err
-		}
-	}
 	for _, f := range flags {
 		if f[0] == replaceNodeFlag && !v.ReplaceByHostID() {
 			return Options{}, fmt.Errorf("unrecognised option '--%s=%s'", f[0], f[1])
@@ -77,16 +72,14 @@ func serverOptions(v rules.Version, args []string, env func(string) string) (Opt
 		Version: v.String(), Dir: cmp.Or(flags.get("workdir", "W"), "/var/lib/scylla"),
 		ClusterName: flags.get("cluster-name"), Snitch: flags.get("endpoint-snitch"),
 		DC: flags.get("dc"), Rack: flags.get("rack"),
-		Seeds:                   splitList(flags.get("seeds", "seed-provider-parameters")),
-		ReplaceNodeFirstBoot:    flags.get(replaceNodeFlag),
-		ReplaceAddressFirstBoot: flags.get("replace-address-first-boot"),
-		ReplaceAddress:          flags.get("replace-address"),
-		Authenticator:           flags.get("authenticator"),
-		Superuser:               flags.get("auth-superuser-name"),
-		Salted:                  flags.get("auth-superuser-salted-password"),
-		MaintenanceSocket:       flags.get("maintenance-socket"),
-		IgnoreDeadNodes:         splitList(flags.get("ignore-dead-nodes-for-replace")),
-		ZeroToken:               slices.Contains([]string{"false", "0"}, flags.get("join-ring")),
+		Seeds:                splitList(flags.get("seeds", "seed-provider-parameters")),
+		ReplaceNodeFirstBoot: flags.get(replaceNodeFlag),
+		Authenticator:        flags.get("authenticator"),
+		Superuser:            flags.get("auth-superuser-name"),
+		Salted:               flags.get("auth-superuser-salted-password"),
+		MaintenanceSocket:    flags.get("maintenance-socket"),
+		IgnoreDeadNodes:      splitList(flags.get("ignore-dead-nodes-for-replace")),
+		ZeroToken:            slices.Contains([]string{"false", "0"}, flags.get("join-ring")),
 	}
 	if err := rackdc(&o, filepath.Join(rootFolder(env), rackdcFile)); err != nil {
 		return Options{}, err
@@ -164,7 +157,7 @@ func environment(o *Options, env func(string) string) error {
 		}
 	}
 	for name, p := range map[string]*time.Duration{
-		"SCYLLASIM_STREAM_SECONDS": &o.StreamTime, "SCYLLASIM_TABLET_REBUILD_SECONDS": &o.TabletRebuildTime, "SCYLLASIM_STAGE_SECONDS": &o.StageTime,
+		"SCYLLASIM_STREAM_SECONDS": &o.StreamTime,
 	} {
 		if s := env(name); s != "" {
 			sec, err := strconv.ParseFloat(s, 64)
@@ -176,7 +169,6 @@ func environment(o *Options, env func(string) string) error {
 	}
 	o.CQLTLS = env("SCYLLASIM_CQL_TLS") == "1"
 	o.CQLHolds = splitList(env("SCYLLASIM_CQL_HOLDS"))
-	o.BanNoticeFirst = env("SCYLLASIM_BAN_NOTICE_FIRST") == "1"
 	if o.Keyspaces, err = ParseKeyspaces(env("SCYLLASIM_KEYSPACES")); err != nil {
 		return fmt.Errorf("SCYLLASIM_KEYSPACES: %w", err)
 	}

@@ -25,12 +25,6 @@ const (
 	exitUnknownTool = 100
 )
 
-// sstableOperations are what versions before 2025.2 offer.
-var sstableOperations = []string{
-	"dump-data", "dump-index", "dump-compression-info", "dump-summary", "dump-statistics", "dump-scylla-metadata",
-	"validate", "scrub", "validate-checksums", "decompress", "write", "script", "shard-of",
-}
-
 var selectRE = regexp.MustCompile(`(?is)^\s*SELECT\s+(.+?)\s+FROM\s+scylla_sstable\s*\.\s*("?)([a-z_0-9]+)"?\s*(?:WHERE\s+(.*?))?;?\s*$`)
 
 var keyRE = regexp.MustCompile(`(?i)^key\s*=\s*'([^']*)'$`)
@@ -47,21 +41,13 @@ var tableColumns = map[string][]string{localTableName: localColumns, scyllaLocal
 // system.scylla_local.
 func SSTableCommand(v rules.Version, args []string, env func(string) string, stdout, stderr io.Writer) int {
 	say := func(format string, a ...any) { _, _ = fmt.Fprintf(stderr, format+"\n", a...) }
-	ops := sstableOperations
-	if v.SSTableQuery() {
-		ops = append(slices.Clone(ops), "query")
-	}
 	op := ""
 	if len(args) > 0 {
 		op = args[0]
 	}
-	if !slices.Contains(ops, op) {
-		say("error: unrecognized operation argument: expected one of (%s), got %s", strings.Join(ops, ", "), op)
+	if op != "query" || !v.SSTableQuery() {
+		say("error: unrecognized operation argument: expected one of (dump-data, ...), got %s", op)
 		return exitUnknownTool
-	}
-	if op != "query" {
-		say("error running operation: std::runtime_error (%s is not simulated)", op)
-		return exitFailed
 	}
 	q, err := parseSSTableQuery(args[1:])
 	if err == nil {
@@ -97,17 +83,13 @@ type sstableQuery struct {
 
 // sstableOptions take a value.
 var sstableOptions = []string{
-	"scylla-data-dir", "keyspace", "table", "output-format", "query", "query-file", "scylla-yaml-file", "schema-file",
-	"logger-log-level", "default-log-level", "smp", "memory", "sstable-schema",
+	"scylla-data-dir", "keyspace", "table", "output-format", "query", "smp", "memory",
 }
 
 func parseSSTableQuery(args []string) (*sstableQuery, error) {
-	q := &sstableQuery{options: map[string]string{"output-format": "text"}}
+	q := &sstableQuery{options: map[string]string{}}
 	for i := 0; i < len(args); i++ {
 		a := args[i]
-		if a == "-q" {
-			a = "--query"
-		}
 		name, isOpt := strings.CutPrefix(a, "--")
 		if !isOpt {
 			q.files = append(q.files, a)
@@ -138,14 +120,7 @@ func (q *sstableQuery) check() error {
 	if opt["smp"] != "" && opt["smp"] != "1" {
 		return failTool(exitFailed, "error running operation: std::runtime_error (query is only supported with --smp=1)")
 	}
-	if f := opt["query-file"]; f != "" && opt["query"] == "" {
-		b, err := os.ReadFile(f)
-		if err != nil {
-			return failTool(exitBadArgs, "error processing arguments: std::system_error (%v)", err)
-		}
-		opt["query"] = string(b)
-	}
-	if opt["output-format"] != "json" && opt["output-format"] != "text" {
+	if opt["output-format"] != "json" {
 		return failTool(exitBadArgs, "error processing arguments: invalid value for option output-format: %s", opt["output-format"])
 	}
 	if opt["system-schema"] == "" || opt["keyspace"] != "system" || tableColumns[opt["table"]] == nil {
@@ -173,18 +148,16 @@ func (q *sstableQuery) run(v rules.Version, env func(string) string, stdout io.W
 		return failTool(exitFailed, "error running operation: std::filesystem::__cxx11::filesystem_error (%v)", err)
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
-	out := textResult(q.columns, row, found)
-	if q.options["output-format"] == "json" {
-		if out, err = jsonResult(v, env, q.columns, row, found); err != nil {
-			return err
-		}
+	out, err := jsonResult(v, q.columns, row, found)
+	if err != nil {
+		return err
 	}
 	_, _ = io.WriteString(stdout, out)
 	return nil
 }
 
 // jsonResult prints one row, or none. Text, addresses and UUIDs are strings.
-func jsonResult(v rules.Version, env func(string) string, cols []string, row map[string]cell, found bool) (string, error) {
+func jsonResult(v rules.Version, cols []string, row map[string]cell, found bool) (string, error) {
 	if !found {
 		return "[]", nil
 	}
@@ -205,9 +178,6 @@ func jsonResult(v rules.Version, env func(string) string, cols []string, row map
 			b.Write(j)
 		case v.SSTableNullBug():
 			// These versions print null and then the missing value, whatever that is in memory.
-			if env("SCYLLASIM_NULL_BUG") == "crash" {
-				return "", failTool(139, "Segmentation fault on shard 0, in scheduling group main.")
-			}
 			b.WriteString(`null""`)
 		default:
 			b.WriteString("null")
@@ -284,23 +254,4 @@ func loadSSTables(files []string) (row map[string]cell, found bool, err error) {
 		found = true
 	}
 	return row, found, nil
-}
-
-// textResult prints as cqlsh does.
-func textResult(cols []string, row map[string]cell, found bool) string {
-	if !found {
-		return ""
-	}
-	var head, line, vals []string
-	for _, c := range cols {
-		v := "null"
-		if p := row[c].Value; p != nil {
-			v = *p
-		}
-		w := max(len(c), len(v))
-		head = append(head, fmt.Sprintf(" %*s ", w, c))
-		line = append(line, strings.Repeat("-", w+2))
-		vals = append(vals, fmt.Sprintf(" %*s ", w, v))
-	}
-	return strings.Join(head, "|") + "\n" + strings.Join(line, "+") + "\n" + strings.Join(vals, "|") + "\n"
 }

@@ -116,7 +116,7 @@ func (s *topology) Ignored(id string) bool { return s != nil && slices.Contains(
 // owner reports whether a node in this state owns normal tokens.
 func (n *topoNode) owner() bool {
 	switch n.State {
-	case rules.Normal, rules.Rebuilding:
+	case rules.Normal:
 		return true
 	case rules.Decommissioning, rules.Removing:
 		return n.Stage != rules.LeftRing

@@ -447,7 +447,7 @@ func (w *world) nextTask(g *group) {
 		return
 	}
 	dead := rules.Dead(g, func(id string) bool { return w.alive(g.leader, id) })
-	i := rules.Next(g, g.queue, func(r *request) (rules.Kind, string) { return r.kind, r.id }, dead)
+	i := rules.Next(g, g.queue, func(r *request) rules.Kind { return r.kind }, dead)
 	if w.now.Before(w.wider.drains) && (i < 0 || !g.leader.version.Passes(g.queue[i].kind)) {
 		return // tablets migrate (4.4, 13)
 	}

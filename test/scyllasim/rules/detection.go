@@ -82,6 +82,5 @@ func Leads(voters []string, id string, reaches func(id string) bool) bool {
 // 6.0 SS:6466, 2025.1 SS:7074. Assumed: every other normal node has one, in all versions; since
 // 2025.2 service/raft/group0_voter_handler.cc gives it to five at most.
 func Voter(t Topology, hostID string) bool {
-	s := t.State(hostID)
-	return (s == Normal || s == Rebuilding) && !t.Ignored(hostID)
+	return t.State(hostID) == Normal && !t.Ignored(hostID)
 }

@@ -133,11 +133,3 @@ func (r Removal) Refused(t Topology, alive Alive) string {
 	}
 	return ""
 }
-
-// RefusedExclusion of these nodes from what needs every node. SS:2917; since 2026.1.
-func RefusedExclusion(alive Alive, ids []string) string {
-	if i := slices.IndexFunc(ids, alive); i >= 0 {
-		return fmt.Sprintf("Cannot mark host %s as excluded because it's alive", ids[i])
-	}
-	return ""
-}

@@ -20,8 +20,7 @@ const (
 // RingDelay is ring_delay_ms. db/config.cc.
 const RingDelay = 30 * time.Second
 
-// First is the stage with which a request begins. TC:4082-4172; since 6.0. Assumed: a rebuild has
-// the stages of a removal; in the source it streams, and that is all.
+// First is the stage with which a request begins. TC:4082-4172; since 6.0.
 func (k Kind) First() Stage {
 	if k == Join || k == Replace {
 		return Accept

@@ -51,7 +51,6 @@ func TestStages(t *testing.T) {
 		Replace: "join_group0 write_both_read_old write_both_read_new",
 		Leave:   "write_both_read_old write_both_read_new left_token_ring",
 		Remove:  "write_both_read_old write_both_read_new left_token_ring",
-		Rebuild: "write_both_read_old write_both_read_new",
 	} {
 		var got []string
 		for s := kind.First(); s != Done; s = kind.After(s, false) {

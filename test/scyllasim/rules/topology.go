@@ -18,7 +18,6 @@ const (
 	Normal          State = "normal"
 	Decommissioning State = "decommissioning"
 	Removing        State = "removing"
-	Rebuilding      State = "rebuilding"
 	BeingReplaced   State = "being_replaced"
 	Left            State = "left"
 )
@@ -32,7 +31,6 @@ const (
 	Replace Kind = "replace"
 	Leave   Kind = "decommission"
 	Remove  Kind = "remove node"
-	Rebuild Kind = "rebuild"
 )
 
 // Topology is what group 0 has agreed on, as far as a rule reads it.
@@ -75,21 +73,16 @@ func InTheWay(t Topology, k Kind, dead ...string) []string {
 }
 
 // order in which requests begin. service/topology_state_machine.hh topology_request; since 6.0.
-var order = []Kind{Replace, Join, Remove, Leave, Rebuild}
+var order = []Kind{Replace, Join, Remove, Leave}
 
 // Next is the position of the queued request that begins. It is -1 when none can: then every one
-// of them is cancelled, and who has asked to join or to replace is Left. A rebuild needs its own
-// node alone to begin. TC:301-333, TC:3132; since 6.0. Assumed: of two of one kind the one that
-// was queued first begins.
-func Next[R any](t Topology, queue []R, of func(R) (Kind, string), dead []string) int {
+// of them is cancelled, and who has asked to join or to replace is Left. TC:301-333, TC:3132; since
+// 6.0. Assumed: of two of one kind the one that was queued first begins.
+func Next[R any](t Topology, queue []R, of func(R) Kind, dead []string) int {
 	next, first := -1, len(order)
 	for i, r := range queue {
-		k, id := of(r)
-		waits := InTheWay(t, k, dead...)
-		if k == Rebuild {
-			waits = slices.DeleteFunc(waits, func(d string) bool { return d != id })
-		}
-		if at := slices.Index(order, k); at < first && len(waits) == 0 {
+		k := of(r)
+		if at := slices.Index(order, k); at < first && len(InTheWay(t, k, dead...)) == 0 {
 			next, first = i, at
 		}
 	}

@@ -5,7 +5,7 @@ package rules
 // Begins is the state of a node from the moment at which its request begins. One that joins or
 // replaces has it once it is accepted, and is None until then. TC:4082-4172; since 6.0.
 func (k Kind) Begins() State {
-	return map[Kind]State{Join: Bootstrapping, Replace: Replacing, Leave: Decommissioning, Remove: Removing, Rebuild: Rebuilding}[k]
+	return map[Kind]State{Join: Bootstrapping, Replace: Replacing, Leave: Decommissioning, Remove: Removing}[k]
 }
 
 // Ends is the state of a node whose request is done. A replaced node is Left in the same step.

@@ -11,7 +11,6 @@ func TestTransitions(t *testing.T) {
 		Replace: {Replacing, Normal, Left, Left},
 		Leave:   {Decommissioning, Left, Normal, Normal},
 		Remove:  {Removing, Left, Normal, Normal},
-		Rebuild: {Rebuilding, Normal, Normal, Normal},
 	} {
 		if got := [4]State{kind.Begins(), kind.Ends(), kind.RolledBack(), kind.Cancelled()}; got != want {
 			t.Errorf("%s: %v, want %v", kind, got, want)

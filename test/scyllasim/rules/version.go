@@ -160,9 +160,6 @@ func (v Version) RaftTopology() bool { return v.since("6.0.0", "2024.2.0") }
 // BanNotice: a member tells a banned node, which ends with code 0. SS:6981, 2026.1 SS:8203.
 func (v Version) BanNotice() bool { return v.since("", "2026.1.0") }
 
-// ExcludeNode: there is nodetool excludenode. SS:2917.
-func (v Version) ExcludeNode() bool { return v.since("", "2026.1.0") }
-
 // OtherDown: see Replacement.OtherDown. SS:6590, 2026.3 SS:2842; commit e9abb31e.
 func (v Version) OtherDown() bool { return v.since("", "2026.3.0") }
 
