@@ -216,7 +216,7 @@ func TestAMemberWhoseJoinIsRecordedIsNoNewNode(t *testing.T) {
 }
 
 // TestNoHarmAMemberReplacesItselfOnlyByItsVolume: the barrier of a member that the others see DOWN waits, as their rows disagree on it. Only a volume that is empty or another node's
-// proves that its data is lost: no other state of the volume leads to a step that replaces it.
+// proves that its data is lost: no other state of the volume leads to a step that replaces it. The command waits until the rows agree.
 func TestNoHarmAMemberReplacesItselfOnlyByItsVolume(t *testing.T) {
 	t.Parallel()
 	const own, first = "demo-dc1-rack2-0", "demo-dc1-rack1-0"
@@ -228,8 +228,8 @@ func TestNoHarmAMemberReplacesItselfOnlyByItsVolume(t *testing.T) {
 		"its volume is used":           {bootstrap.VolumeUsed, false, words.KeepOwnVolume},
 		"nobody has read its volume":   {bootstrap.VolumeNotLooked, false, words.KeepOwnVolume},
 		"its volume cannot be read":    {bootstrap.VolumeUnreadable, false, words.KeepOwnVolume},
-		"its volume is empty":          {bootstrap.VolumeEmpty, false, words.ReplaceFormerNode},
-		"its volume is another node's": {bootstrap.VolumeUsed, true, words.ReplaceFormerNode},
+		"its volume is empty":          {bootstrap.VolumeEmpty, false, words.ReplaceLater},
+		"its volume is another node's": {bootstrap.VolumeUsed, true, words.ReplaceLater},
 	} {
 		for _, joined := range []string{"true", "false", ""} {
 			t.Run(name+", joined "+joined, func(t *testing.T) {
@@ -277,6 +277,9 @@ func TestAnOrphanComesBeforeAReplacement(t *testing.T) {
 		scylla := cluster.ScyllaDBContainer(&c.Set("dc1", "rack1").Spec.Template.Spec)
 		scylla.Args = append(scylla.Args, "--seeds=10.99.0.1")
 	}
+	since := func(name string, age time.Duration) func(*plugintest.Cluster) {
+		return func(c *plugintest.Cluster) { c.DownSince(name, age) }
+	}
 	for name, tc := range map[string]struct {
 		orphan   bool
 		change   func(*plugintest.Cluster)
@@ -287,6 +290,8 @@ func TestAnOrphanComesBeforeAReplacement(t *testing.T) {
 		"its volume is used":           {true, nil, bootstrap.VolumeUsed, words.SeeOrphan, words.KeepOwnVolume},
 		"seeds of another datacenter":  {true, seeds, bootstrap.VolumeEmpty, words.StartElsewhere, words.ReplaceFormerNode},
 		"there is no orphaned host ID": {false, nil, bootstrap.VolumeEmpty, "", words.ReplaceFormerNode},
+		"the command waits":            {false, since(own, 20*time.Second), bootstrap.VolumeEmpty, "", words.ReplaceLater},
+		"the user decides":             {false, since("demo-dc1-rack3-0", time.Hour), bootstrap.VolumeEmpty, "", words.ReplaceFormerNode},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

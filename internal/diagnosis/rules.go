@@ -163,6 +163,8 @@ var helps = []rule{
 	{steps: one(words.StartMember), when: func(a *asked) bool { return a.n == nil || a.n.HostID == "" },
 		take: of(words.StartMember, "node")},
 	{steps: one(words.OrphansFirst), when: whileOrphaned((*asked).machineIsGone)},
+	{steps: one(words.MendKubernetesNode), when: whileLater((*asked).machineIsGone),
+		take: of(words.MendKubernetesNode, "kubernetesNode")},
 	{steps: one(words.MendOrReplace), when: (*asked).machineIsGone, take: of(words.MendOrReplace, "kubernetesNode")},
 	{steps: []words.Code{words.ResumeReplacement, words.ReplacementWaits, words.RemoveGhost, words.GhostCannotGo,
 		words.ScaleBack, words.ScaleBackOrLook, words.SeeLeftVolume},
@@ -178,6 +180,7 @@ var helps = []rule{
 			a.mayRollBack()
 	}},
 	{steps: one(words.OrphansFirst), when: whileOrphaned((*asked).isSelfWithoutData)},
+	{steps: one(words.ReplaceLater), when: whileLater((*asked).isSelfWithoutData), take: (*asked).later},
 	{steps: one(words.ReplaceFormerNode), when: (*asked).isSelfWithoutData},
 	{steps: one(words.KeepOwnVolume), when: (*asked).isSelf},
 	{steps: one(words.WaitForJoin), when: func(a *asked) bool { return a.fate().Joining }},
@@ -210,6 +213,7 @@ var helps = []rule{
 	{steps: one(words.OrphansFirst), when: whileOrphaned(isDown(func(a *asked) bool {
 		return a.m.NodeReplaceable(a.n.HostID) || a.volumeGone()
 	}))},
+	{steps: one(words.ReplaceLater), when: whileLater(isDown((*asked).volumeGone)), take: (*asked).later},
 	{steps: one(words.ReplaceLost), when: isDown((*asked).volumeGone), take: (*asked).replaceLost},
 	// neither DOWN nor its age shows that the data is lost
 	{steps: one(words.ReadScyllaDBLog), when: isDown((*asked).isFaulty)},
@@ -310,6 +314,11 @@ func isDown(when func(*asked) bool) func(*asked) bool {
 // is DOWN.
 func whileOrphaned(when func(*asked) bool) func(*asked) bool {
 	return func(a *asked) bool { return when(a) && a.hasOrphan() }
+}
+
+// whileLater is for a step that replaces a node: the command would only wait.
+func whileLater(when func(*asked) bool) func(*asked) bool {
+	return func(a *asked) bool { return when(a) && !a.later().IsZero() }
 }
 
 func fault(f matrix.Fault) func(*asked) bool {

@@ -456,6 +456,8 @@ func (a *asked) volumeGone() bool {
 	return a.m.AllDown(a.n.HostID) && !a.c.VolumeGone(a.n.Member).IsZero()
 }
 
+func (a *asked) later() words.Message { return replace.Later(a.c, a.n.Member) }
+
 func (a *asked) replaceLost() words.Message {
 	return evidence.Do(words.New(words.ReplaceLost, "why", a.c.VolumeGone(a.n.Member)), a.facts())
 }

@@ -225,7 +225,8 @@ const manyRestarts = 3
 // Ready: a restart, not a dead node.
 func (v *verifier) checkJustStarted() finding {
 	m, p, now := v.in.Self, v.in.Self.Pod, v.in.Now
-	intact := len(v.in.Claims) > 0 && !slices.ContainsFunc(v.in.Claims, goes)
+	intact := len(v.in.Claims) > 0 && !slices.ContainsFunc(v.in.Claims, goes) &&
+		v.in.VolumeGone.IsZero() && !m.EmptyVolume()
 	wait := words.New(words.ReplaceStartingWait, "check", CheckJustStarted)
 	switch started := m.StartedAt(); {
 	case p == nil || m.Deleting():

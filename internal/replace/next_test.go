@@ -357,8 +357,15 @@ func TestChecks(t *testing.T) {
 				}
 			})
 		}), CheckDown, Unknown, "1 of 3"},
-		"its Pod is ready":                  {change(requested(), func(in *Input) { ready(in.Self.Pod, true) }), CheckNotAlive, Failed, "is Ready"},
-		"a row is missing":                  {change(requested(), func(in *Input) { setRows(in, rowsOf(*in)[1:]) }), CheckRows, Unknown, "demo-a-0 (aaaaaaaa) has no status report"},
+		"its Pod is ready": {change(requested(), func(in *Input) { ready(in.Self.Pod, true) }), CheckNotAlive, Failed, "is Ready"},
+		"a row is missing": {change(requested(), func(in *Input) { setRows(in, rowsOf(*in)[1:]) }), CheckRows, Unknown, "demo-a-0 (aaaaaaaa) has no status report"},
+		"no row of a member that no row lists, without a recorded join": {change(requested(), func(in *Input) {
+			in.Others = append(in.Others, member(ref("demo-e-0", "e", hostNew)))
+			in.Others[len(in.Others)-1].Joined = nil
+		}), CheckRows, OK, ""},
+		"no row of a member that no row lists, with a recorded join": {change(requested(), func(in *Input) {
+			in.Others = append(in.Others, member(ref("demo-e-0", "e", hostNew)))
+		}), CheckRows, Unknown, "demo-e-0 (eeeeeeee) has no status report"},
 		"a row is old":                      {change(requested(), func(in *Input) { ages(in, 0) }), CheckRows, Unknown, "demo-a-0 (aaaaaaaa) has a stale status report: Pod demo-a-0 (aaaaaaaa) no longer exists"},
 		"a datacenter that cannot be asked": {change(requested(), func(in *Input) { in.NotVerified = []string{"dc2"} }), CheckRows, Unknown, "datacenter dc2 are not reachable from here"},
 		"rows that share their membership": {change(requested(), func(in *Input) {

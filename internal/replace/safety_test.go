@@ -60,6 +60,16 @@ func TestARestartIsNotADeath(t *testing.T) {
 		"a Pod in Init": {pod(func(m *cluster.Member, p *corev1.Pod) {
 			p.Status.Phase, p.Spec.InitContainers, m.Waiting = corev1.PodPending, []corev1.Container{{Name: "x"}}, waitsFor("init container x to finish")
 		}), CheckJustStarted, Failed, "it is waiting for init container x"},
+		"its barrier waits on an empty volume, in a rollout": {change(requested(), func(in *Input) {
+			p := in.Self.Pod
+			rolls(in)
+			barrier(p, t0.Add(-time.Minute))
+			p.Annotations = map[string]string{api.AnnotationBarrier: `{"emptyVolume":true}`}
+		}), CheckJustStarted, OK, "has no volume to restart with"},
+		"its barrier waits on a used volume": {pod(func(_ *cluster.Member, p *corev1.Pod) {
+			barrier(p, t0.Add(-time.Minute))
+			p.Annotations = map[string]string{api.AnnotationBarrier: `{}`}
+		}), CheckJustStarted, Failed, "is still initialising"},
 		"a container that was started again": {pod(starts(1)), CheckJustStarted, Failed,
 			"was started at 09:59:00 UTC"},
 		"ScyllaDB that has been running and is not Ready": {pod(func(_ *cluster.Member, p *corev1.Pod) { runs(p, 0, running(t0.Add(-time.Hour))) }), CheckJustStarted, Failed,

@@ -232,6 +232,7 @@ var (
 		"wait[ up to {limit}] until no node lists it: its join was interrupted, and ScyllaDB rolls it back automatically; check its log: {1}")
 	ReplaceFormerNode = define("ReplaceFormerNode",
 		"replace the former node of this member, which the cluster still lists; this cannot be undone: {1}")
+	ReplaceLater  = define("ReplaceLater", "do not replace it yet: {why}")
 	KeepOwnVolume = define("KeepOwnVolume",
 		"do not replace it: nothing shows that its volume is lost; check the volume: {1}, and which nodes list it: {2}")
 	WaitForGossip = define("WaitForGossip",

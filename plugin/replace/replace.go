@@ -21,15 +21,6 @@ const (
 	EventWithdrawn = "ReplacementWithdrawn"
 )
 
-// asked returns the input with the request set on the Service.
-func asked(in replace.Input, p *replace.Patch) replace.Input {
-	self := *in.Self
-	self.Service = self.Service.DeepCopy()
-	p.Apply(&self.Service.Labels, &self.Service.Annotations)
-	in.Self = &self
-	return in
-}
-
 func (o *options) patch(in *replace.Input, id string) *replace.Patch {
 	rec := replace.RecordOf(in.Self)
 	switch {
@@ -65,7 +56,7 @@ func (o *options) runReplace(ctx context.Context) error {
 		// Only for the checks here: it is never written.
 		overlay = *replace.RequestPatch(id, nil, o.skipChecks)
 	}
-	plan := replace.MakePlan(asked(*s.in, &overlay))
+	plan := replace.MakePlan(s.in.With(&overlay))
 	doc := newPlanDocument(o.d.Clock.Now(), s, plan)
 	dry := o.dryRun == cli.DryRunClient
 	if err := o.showPlan(doc, plan.Blocked || dry || o.dryRun == cli.DryRunServer); err != nil {
@@ -117,7 +108,7 @@ func (o *options) stillAllowed(ctx context.Context, s *subject, shown replace.Pl
 	}
 	o.askNodes(ctx, now)
 	o.askData(ctx, now)
-	plan := replace.MakePlan(asked(*now.in, request))
+	plan := replace.MakePlan(now.in.With(request))
 	switch {
 	case now.key != s.key || now.member() != s.member() || plan.Original != shown.Original:
 		return exit.Refusedf("%s changed after the plan was shown: nothing was changed", s.member())

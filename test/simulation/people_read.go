@@ -347,12 +347,8 @@ func (w *world) asks(name string, patch func(*replace.Input) *replace.Patch, res
 		return false, nil
 	}
 	in.Data = &replace.Data{Known: true}
-	p, self := patch(in), *in.Self
-	self.Service = self.Service.DeepCopy()
-	p.Apply(&self.Service.Labels, &self.Service.Annotations)
-	asked := *in
-	asked.Self = &self
-	if plan := replace.MakePlan(asked); plan.Blocked {
+	p := patch(in)
+	if plan := replace.MakePlan(in.With(p)); plan.Blocked {
 		return false, plan.Blockers()
 	}
 	w.annotate(name, func(labels, annotations map[string]string) { p.Apply(&labels, &annotations) })

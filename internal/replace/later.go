@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package replace
+
+import (
+	"slices"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
+)
+
+// onlyWait are the steps of checks that only wait: no choice of the user passes them.
+var onlyWait = []words.Code{
+	words.ReplaceWaitUntil, words.ReplaceWaitMajority, words.ReplaceWaitAgreement, words.ReplaceStartingWait,
+	words.ReplaceWaitRows, words.OthersWait, words.OperationWait,
+}
+
+// Later returns the step for a member that must be replaced while the command would wait, by its
+// own checks; zero if it would not, or if a user must decide which other nodes are lost. A barrier,
+// which reads no Pods, knows the checks of the rows.
+func Later(c *cluster.Cluster, member string) words.Message {
+	in := Read(c).Input(member, c.TakenAt, "")
+	if in == nil {
+		return words.Message{}
+	}
+	var why []words.Message
+	for _, check := range MakePlan(in.With(RequestPatch("", nil, nil))).Blockers() {
+		switch {
+		case check.Name == CheckOthersUp && check.Result == Failed, check.Name == CheckRows && len(in.NotVerified) > 0:
+			return words.Message{}
+		case slices.Contains(onlyWait, check.Cure.Code):
+			why = append(why, check.Evidence)
+		}
+	}
+	if len(why) == 0 {
+		return words.Message{}
+	}
+	return words.New(words.ReplaceLater, "why", words.New(words.ReplaceFacts, "facts", why))
+}
+
+// With returns the input with the labels and annotations that a patch would write.
+func (in Input) With(p *Patch) Input {
+	self := *in.Self
+	self.Service = self.Service.DeepCopy()
+	p.Apply(&self.Service.Labels, &self.Service.Annotations)
+	in.Self = &self
+	return in
+}
