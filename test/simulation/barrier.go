@@ -248,6 +248,7 @@ type launcher struct {
 	steps  gate.Launch
 	judges bool
 	why    string
+	ended  time.Time // with a start
 }
 
 // launchers is one second of every launcher.
@@ -258,7 +259,7 @@ func (w *world) launchers() {
 			continue
 		}
 		if args, ok := w.launch(p); ok {
-			p.args, p.stage = args, running
+			p.args, p.stage, p.launcher.ended = args, running, w.now
 			w.judgeLaunch(p)
 			w.boot(p, args.seeds, args.replace, args.ignore)
 			w.cross(p, Starts)

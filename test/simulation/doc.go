@@ -43,7 +43,7 @@
 // that is assumed. Quiet time is cut out of it: TestSeeds -world=year-6.
 //
 // World "wide" (wide.go) adds to the adversarial one what happens around a cluster: one to three datacenters, and in every third seed another one in another Kubernetes cluster
-// (far.go), of which the controller's report is modelled as this cluster reads it; one-way, lossy and slow links (links.go); slow disks, restored and cloned volumes, StatefulSets
+// (far.go), whose nodes join and fail, and of whose controller the report is modelled as this cluster reads it; one-way, lossy and slow links (links.go); slow disks, restored and cloned volumes, StatefulSets
 // deleted with a claim (volumes.go); tablets that delay joins, decommissions, removals while a join waits, upgrades (operations.go); etcd restored, quota, clocks that jump, a
 // controller that is away for minutes or a day, addresses that are used again (apiobjects.go, kube.go). Result.Kinds counts what happened. A rack of zero-token
 // nodes in every fourth seed. Not here: versions up to 2025.2, which keep one host ID for each address; what is lost there package scylla finds again, before there is a row.

@@ -14,7 +14,6 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/controller/remote"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
-	"github.com/kubectl-scylla/kubectl-scylla/test/scyllasim/rules"
 )
 
 // far is a datacenter in another Kubernetes cluster. Of that only its nodes are simulated, and its controller's report as the controller here reads it: late, stale, or not at all.
@@ -34,7 +33,10 @@ func (w *world) chooseFar() {
 	f := &far{name: "dc9"}
 	for i := range 1 + w.wider.rng.IntN(2) {
 		p := &pod{name: fmt.Sprintf("far-%s-rack9-%d", f.name, i), ordinal: int32(i), stage: running, obj: &corev1.Pod{}}
-		p.claim = &claim{disk: &disk{asked: true, complete: true, flushed: true, row: true}}
+		place := placeOf("rack9")
+		place.Datacenter = f.name
+		p.set, p.claim = &set{place: place, tokens: true}, &claim{disk: &disk{}}
+		p.next = start.Add(lasts(w.wider.rng, 0, healAt-10*time.Minute))
 		p.obj.Status.PodIP = fmt.Sprintf("10.9.0.%d", i+1)
 		f.pods = append(f.pods, p)
 	}
@@ -44,29 +46,39 @@ func (w *world) chooseFar() {
 	w.every(reportInterval, w.farReports)
 }
 
-// farTick has its nodes join when the cluster is at rest, and start again after they have ended.
+// farTick starts its nodes: for the first time when the cluster is at rest, which is all that is simulated of the barrier there.
 func (w *world) farTick() {
 	for _, p := range w.wider.far.pods {
 		d := p.claim.disk
-		if d.group == nil {
-			if !w.atRest() {
-				return
-			}
-			place := placeOf("rack9")
-			place.Datacenter = w.wider.far.name
-			d.id, d.group = w.hostID(), w.groups[0]
-			w.places[d.id] = place
-			d.group.set(d.id, normal)
-			w.tracef("%s joins in the other Kubernetes cluster: %s", p.name, short(d.id))
-		}
-		if p.proc == nil && !w.now.Before(p.next) {
-			p.next = w.now.Add(10 * time.Second)
-			p.proc = &process{pod: p, disk: d, id: d.id, mode: rules.ModeStarting, since: w.now}
-			w.procs = append(w.procs, p.proc)
-			w.comeBack(p.proc)
+		switch {
+		case p.proc != nil || w.now.Before(p.next):
+		case p.failed != "":
+			p.next = w.now.Add(time.Minute)
+			w.farMended(p)
+		case d.asked || w.atRest():
+			p.next, p.version = w.now.Add(10*time.Second), w.sets[0].image
+			w.boot(p, w.addresses(), "", nil)
 			return
 		}
 	}
+}
+
+// farMended is a person there: the host ID of a volume that can never be used again is removed, and the node starts on a new one.
+func (w *world) farMended(p *pod) {
+	if d := p.claim.disk; d.group == nil || d.group.members[d.id] == "" || w.removeNode(d.group, d.id, w.otherLost(p.name)) {
+		p.failed, p.claim.disk = "", &disk{}
+	}
+}
+
+// addresses are those of the nodes here that serve.
+func (w *world) addresses() []string {
+	var out []string
+	for _, name := range w.podNames.of(w.pods) {
+		if p := w.pods[name]; p.proc != nil && p.proc.serves {
+			out = append(out, p.obj.Status.PodIP)
+		}
+	}
+	return out
 }
 
 // atRest is true for a cluster of three in which nothing is in progress: with fewer here a loss would leave seeds elsewhere alone, which a person has to name.
@@ -94,15 +106,13 @@ func (w *world) farReports() {
 			rack.Nodes = append(rack.Nodes, node)
 		}
 	}
-	if w.now.Before(f.late) || len(rack.Nodes) == 0 {
-		rack.Nodes = nil
-	}
 	if w.now.Before(f.unread) {
 		return
 	}
+	late := w.now.Before(f.late) || f.racks == nil && len(rack.Nodes) == 0
 	w.after(w.net.between(500*time.Millisecond, 4*time.Second), func() {
 		f.contact = w.now
-		if racks := []api.RackReport{rack}; rack.Nodes != nil && !sameObject(racks, f.racks) {
+		if racks := []api.RackReport{rack}; !late && !sameObject(racks, f.racks) {
 			f.racks = racks
 			w.wrote()
 		}

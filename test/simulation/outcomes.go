@@ -186,7 +186,7 @@ func (w *world) observeStart(s *process) {
 			}
 			b.away[id] = w.now.Sub(since)
 			if at := w.eye.known[id]; !at.IsZero() {
-				b.known[id] = w.now.Sub(at)
+				b.known[id] = s.pod.launcher.ended.Sub(at) // what supervisord starts again nothing judges
 			}
 			if b.known[id] > knowable {
 				known = append(known, id)

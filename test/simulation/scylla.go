@@ -166,7 +166,10 @@ func (w *world) boot(p *pod, seeds []string, replace string, ignore []string) {
 	p.proc = s
 	w.procs = append(w.procs, s)
 	w.judgeStart(s)
-	broken := w.breaks(d)
+	var broken *breakage
+	if p.machine != nil { // else it is elsewhere
+		broken = w.breaks(d)
+	}
 	if broken != nil && !broken.writes {
 		w.failEarly(s, broken)
 		return

@@ -14,14 +14,18 @@ import (
 // Wrong permit: a view lets a member start although that view, or those of the last seconds, forbid it. A barrier would not use most of them: each reading is
 // judged by itself, so that what one withholds does not hide what another lets pass.
 
-// sighted is when a view had a member as not UP, by the clock of the controller of that term: views may be held back on their way.
+// sighted is when the controller of a term made a view that has a member as not UP, and what its own clock said, which may jump.
 type sighted struct {
-	epoch int64
-	at    time.Time
+	epoch    int64
+	at, said time.Time
 }
 
 // judgeView that a controller has made, whether or not it is written: a permit stays until it is used, also one that was in a view before whose write failed.
+// A view that was made of an older cluster report is not judged: its write meets a conflict.
 func (w *world) judgeView(l *leader, v *api.StatusReportView) {
+	if l.cache.StatusReport != w.status {
+		return
+	}
 	before := l.issued
 	l.issued = map[string]bool{}
 	var stored api.StatusReportView // that its watch delivered, and that it carries on: an old one, where the watch stalls
@@ -50,7 +54,7 @@ func (w *world) judgeView(l *leader, v *api.StatusReportView) {
 	}
 	for i := range v.Members {
 		if m := &v.Members[i]; m.State != api.NodeStatusUp {
-			w.notUp[m.HostID] = sighted{v.Epoch, v.ObservedAt.Time}
+			w.notUp[m.HostID] = sighted{v.Epoch, w.now, v.ObservedAt.Time}
 		}
 	}
 }
@@ -63,11 +67,11 @@ func (w *world) permitAgainst(p *pod, v *api.StatusReportView, x *api.StatusRepo
 			want = api.NodeStatusDown
 		}
 		away := w.notUp[m.HostID]
-		ago := v.ObservedAt.Sub(away.at)
+		ago := max(w.now.Sub(away.at), v.ObservedAt.Sub(away.said))
 		switch {
 		case m.State != want:
 			return m.Name + " is " + string(m.State)
-		case !had && want == api.NodeStatusUp && away.epoch == v.Epoch && ago >= 0 && ago < w.limits.Stabilisation.Duration-time.Second:
+		case !had && want == api.NodeStatusUp && away.epoch == v.Epoch && ago < w.limits.Stabilisation.Duration-time.Second:
 			return m.Name + " was not UP " + ago.String() + " ago"
 		}
 	}
