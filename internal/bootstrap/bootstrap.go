@@ -11,6 +11,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/scylla/release"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
@@ -163,12 +164,22 @@ func without(peers []*cluster.Member, out func(*cluster.Member) bool) []*cluster
 }
 
 // forgotten reports whether the member has joined and no fresh row lists it, while there are fresh
-// rows: ScyllaDB will not accept its volume again.
+// rows, which can hide none: ScyllaDB will not accept its volume again.
 func (in *Input) forgotten(m *matrix.Matrix) bool {
 	if !in.Member.HasJoined() || in.self.HostID == "" {
 		return false
 	}
-	return !listed(m, in.self.HostID) && m.Reporting() > 0
+	return !listed(m, in.self.HostID) && m.Reporting() > 0 && !slices.ContainsFunc(m.Nodes(), hidesNodes)
+}
+
+// hidesNodes reports whether a node has a row, and runs a version that lists one host ID for each
+// address: a member whose address another node has is possibly in no row.
+func hidesNodes(n matrix.Node) bool {
+	if !n.Reports || n.Row == nil {
+		return false
+	}
+	v, _ := release.Parse(n.Row.Says().ScyllaVersion)
+	return v.ListsSharedAddresses() == release.No
 }
 
 // replaces returns the summary of a replacement: by the recorded original host ID, or in the old

@@ -62,3 +62,20 @@ func TestAMemberThatMayWaitForItselfIsToldSo(t *testing.T) {
 		})
 	}
 }
+
+// Up to 2025.2 a member whose address another node has is possibly in no row, and its volume is intact.
+func TestAHostIDThatNoRowListsMayBeHidden(t *testing.T) {
+	for version, want := range map[string]Decision{"2025.2.1-0.20250901.abc": DecisionAllUp, "2025.3.0-0.20251001.abc": DecisionRefuse, "": DecisionRefuse} {
+		t.Run(version, func(t *testing.T) {
+			in := newcomer()
+			in.Member = member(ref("rack4", idOwn), ptr(true))
+			in.Volume, in.Disk = VolumeUsed, BootstrappedUnknown
+			rows := threeUp()
+			rows[0].Report = &api.NodeStatusReport{ScyllaVersion: version}
+			in.Matrix = newMatrix(rows)
+			if v := Decide(in); v.Decision != want {
+				t.Errorf("%s %v, want %s", v.Decision, reasonsOf(v), want)
+			}
+		})
+	}
+}
