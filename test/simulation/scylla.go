@@ -210,6 +210,9 @@ func (w *world) arrive(s *process) {
 		st.Found, st.Gathered, st.Known = true, true, q.group.members[s.replace] != ""
 	}
 	path, why := st.Next()
+	if q != nil && path == rules.Asks && rules.Banned(q.group, s.id) && s.version.BanNotice() {
+		path, why = rules.Ends, rules.BannedBy(q.id) // its request failed before
+	}
 	switch path {
 	case rules.Ends:
 		w.exit(s, why)
