@@ -55,9 +55,12 @@ func TestStages(t *testing.T) {
 		var got []string
 		for s := kind.First(); s != Done; s = kind.After(s, false) {
 			got = append(got, string(s))
-			back := kind.Failed(s)
-			if s == ReadNew && back != s || s == ReadOld && (back == Rollback) != (kind == Join || kind == Replace) {
-				t.Errorf("%s: %s follows %s when it fails", kind, back, s)
+			want := map[Stage]Stage{Accept: Rollback, ReadOld: Rollback, ReadNew: ReadNew, LeftRing: LeftRing}[s]
+			if s == ReadOld && (kind == Leave || kind == Remove) {
+				want = Done
+			}
+			if back := kind.Failed(s); back != want {
+				t.Errorf("%s: %q follows %s when it fails, want %q", kind, back, s, want)
 			}
 		}
 		if strings.Join(got, " ") != want {
