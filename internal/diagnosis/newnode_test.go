@@ -58,6 +58,10 @@ func TestANewNodeThatDoesNotStart(t *testing.T) {
 		"its Kubernetes node does not answer": {time.Minute, func(pod *corev1.Pod) { pod.Spec.NodeName = "lost" }, []string{
 			"NodeNotStarted: Kubernetes node lost is not responding: demo-dc1-rack1-1 runs on it; " +
 				"check Kubernetes node lost and bring it back: kubectl describe node lost"}},
+		"its volume no longer exists": {time.Minute, func(pod *corev1.Pod) { pod.Spec.NodeName = "gone" }, []string{
+			"NodeNotStarted: demo-dc1-rack1-1 not Ready: the volume of PVC data-demo-dc1-rack1-1 no longer exists (phase Lost); " +
+				"delete PVC data-demo-dc1-rack1-1, which cannot be undone; the member then starts as a new node: " +
+				"kubectl delete pvc data-demo-dc1-rack1-1 -n demo --wait=false && kubectl delete pod demo-dc1-rack1-1 -n demo"}},
 		"ScyllaDB runs": {9 * time.Minute, runs(9 * time.Minute), nil},
 		"ScyllaDB has run for longer": {time.Hour, runs(11 * time.Minute), []string{
 			"NodeNotStarted: demo-dc1-rack1-1 not Ready: it is waiting for container scylla to become ready; " +
@@ -87,6 +91,12 @@ func TestANewNodeThatDoesNotStart(t *testing.T) {
 			tc.change(pod)
 			o := scenes.Objects(c)
 			o.Machines = map[string]string{"lost": cluster.KubernetesNodeNotReady}
+			if pod.Spec.NodeName == "gone" {
+				o.PVCs = append(o.PVCs, corev1.PersistentVolumeClaim{
+					ObjectMeta: metav1.ObjectMeta{Namespace: pod.Namespace, Name: "data-" + pod.Name, Labels: pod.Labels},
+					Status:     corev1.PersistentVolumeClaimStatus{Phase: corev1.ClaimLost},
+				})
+			}
 			var got []string
 			for _, f := range diagnosis.Of(cluster.New(o, cluster.SourceAuto, scenes.Now)) {
 				if !f.Remark {

@@ -101,6 +101,10 @@ func (s *scene) newNode(m *cluster.Member) Finding {
 			Step:    replace.WhileCause(s.c, m.Member, cluster.CauseKubernetesNode, on),
 		}
 	}
+	if gone := s.c.VolumeGone(m.Member); !gone.IsZero() && m.RecordedID() == "" {
+		facts["claim"] = m.PVC.Name
+		return notReady(made, gone, s.do(words.DiscardClaim, facts, "claim", m.PVC.Name))
+	}
 	if m.WaitsInBarrier() {
 		return Finding{}
 	}

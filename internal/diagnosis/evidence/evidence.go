@@ -161,6 +161,9 @@ var table = []Item{
 	{Code: VolumeLost, Origin: Kubernetes,
 		Field: "the PVC in phase Lost, or its PersistentVolume bound to a Kubernetes node that no longer exists, and " +
 			"a majority of fresh status reports that show the node DOWN, none UP", Volume: Lost},
+	{Code: NewVolumeLost, Origin: Kubernetes,
+		Field: "the PVC in phase Lost, or its PersistentVolume bound to a Kubernetes node that no longer exists, and " +
+			"a member Service that records no host ID", Volume: Lost},
 	{Code: VolumeUnreachable, Origin: Kubernetes,
 		Field: "a PersistentVolume bound to the PVC, and an unschedulable Pod", Volume: Unknown},
 	{Code: VolumeDeleting, Origin: Kubernetes,
@@ -187,6 +190,7 @@ const (
 	VolumeUnreachable   = "VolumeUnreachable"
 	VolumeDeleting      = "VolumeDeleting"
 	VolumeLost          = "VolumeLost"
+	NewVolumeLost       = "NewVolumeLost"
 
 	KubernetesNodeNotReady = "KubernetesNodeNotReady"
 	ReplacementLabels      = "ReplacementLabels"
@@ -244,7 +248,7 @@ type Step struct {
 // that creates such a step has its evidence.
 func Steps() []Step {
 	return []Step{
-		{"DiscardClaim", append(lost(), DiskDecommissioned, words.JoinOperationFailed, NotListed)},
+		{"DiscardClaim", append(lost(), DiskDecommissioned, words.JoinOperationFailed, NotListed, NewVolumeLost)},
 		{"DiscardClaimOf", append(lost(), DiskDecommissioned, words.JoinOperationFailed, NotListed)},
 		{"BannedBefore", append(lost(), DiskDecommissioned, words.JoinOperationFailed)},
 		{"CureResume", append(lost(), words.JoinOperationFailed)},
