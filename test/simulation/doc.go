@@ -19,7 +19,8 @@
 //   - Messages (network.go): writes of reporters are lost, arrive late, or twice; polls of heartbeats are lost; a reading may be half a minute old.
 //   - The controller's way to the API server (apiserver.go), with the four faults of test/e2e/faultproxy: requests are dropped or held back and arrive later, watches
 //     stall, reports are rejected. The Lease is renewed by what was written or found equal; a claim is marked before it is deleted.
-//   - People (people.go), who run after a minute the printed commands: those of a verdict's or a replacement's next step, and what the documentation says.
+//   - People (people_follow.go, people_read.go), who do after a minute the first step that the shipped status prints, then the next. Beside the Scylla Operator they
+//     follow its manual (operator.go).
 //
 // faults.go draws kills, restarts, rollouts, partitions, lost disks and machines, power failures, removed nodes, silent reporters and stopped controllers for
 // half an hour, in which the cluster is also scaled up. Then all of it heals, and the run goes on until everything is well. Under policy permits network.go adds
@@ -88,5 +89,6 @@
 // is joining though one may be. Nor does it open when a reporter that does not lie has sent it a newer view that has no permit for it. A node that was let in by the members' rows
 // alone needed no permit, and does not count. The same holds when its launcher starts ScyllaDB, by the view that was written last.
 //
-// Endless wait: three simulated hours after everything has healed a Pod that should run does not serve, or a replacement is not over.
+// Endless wait: three simulated hours after everything has healed a Pod that should run does not serve, or a replacement is not over. Where a person has done
+// printed steps in vain it is Unhealed instead, of which at most 5 % may be.
 package simulation

@@ -228,7 +228,6 @@ func (w *world) loseDisk() {
 func (w *world) noteLoss(p *pod) {
 	if g := p.claim.disk.group; g != nil && g.members[p.claim.disk.id] != "" {
 		w.lost[p.name] = true
-		w.choice[p.name] = w.chance(0.3) && !w.someRemoved()
 	}
 }
 
@@ -242,25 +241,6 @@ func (w *world) someRemoved() bool {
 func (w *world) recordsRemoved(name string) bool {
 	id := w.service[name].Annotations[api.AnnotationHostID]
 	return slices.ContainsFunc(w.groups, func(g *group) bool { return g.left[id] }) && w.service[name].Annotations[api.AnnotationNodeJoined] == "true"
-}
-
-// forgotten is true for a member whose Service still records a node that a person has removed, where as many members were removed as are left: docs/internals.md, "What it
-// cannot do", has the command.
-func (w *world) forgotten(name string) bool {
-	removed, left := 0, 0
-	for _, other := range w.serviceNames.of(w.service) {
-		if w.recordsRemoved(other) {
-			removed++
-		}
-	}
-	for _, g := range w.groups {
-		for _, id := range g.order {
-			if s := w.running(id); s != nil && s.serves {
-				left++
-			}
-		}
-	}
-	return w.Rule != Operator && removed >= left && w.recordsRemoved(name)
 }
 
 // busy is true while a replacement has banned a node: the loss of another then would be one too many.

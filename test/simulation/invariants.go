@@ -97,15 +97,17 @@ func (w *world) unwell() []string {
 
 // giveUp: a node that has not started by now waits for ever.
 func (w *world) giveUp() {
-	if w.Follow {
+	w.over = true
+	if w.follower.done != nil {
 		w.leaveUnhealed()
-		return
+	}
+	if w.result.Unhealed > 0 {
+		return // a person did what is printed, in vain
 	}
 	for _, name := range w.unwell() {
 		w.result.EndlessWaits++
 		w.violate("endless wait: %s: %s", name, w.why(name))
 	}
-	w.over = true
 }
 
 // needsAPerson is true where a node has joined whose volume is gone, or does not show that it has

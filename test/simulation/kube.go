@@ -508,6 +508,13 @@ func (w *world) probe(p *pod) {
 	w.writeStatus(p, s)
 }
 
+// objectStays is after how long the cloud's controller deletes the object of a Kubernetes node that will not return.
+const objectStays = 10 * time.Minute
+
+func (w *world) objectGone(m *machine) bool {
+	return m.gone && w.Story == nil && w.now.Sub(m.since) > objectStays
+}
+
 // nodeLost is the node controller: it says so 40 s after the last word of a kubelet, and has the Pods deleted after five minutes more.
 func (w *world) nodeLost(p *pod) {
 	silent := p.machine.off && w.now.Sub(p.machine.since) > 40*time.Second || w.cut[p.name] && w.now.Sub(w.cutAt[p.name]) > 40*time.Second
@@ -516,7 +523,10 @@ func (w *world) nodeLost(p *pod) {
 		s.lost = true
 		w.writeStatus(p, s)
 	}
-	if p.machine.off && w.now.Sub(p.machine.since) > 340*time.Second && !p.deleting {
+	switch off := w.now.Sub(p.machine.since); {
+	case w.objectGone(p.machine) && off > objectStays+40*time.Second:
+		w.deletePod(p, true) // the garbage collector of Pods
+	case p.machine.off && off > 340*time.Second && !p.deleting:
 		w.deletePod(p, false)
 	}
 }

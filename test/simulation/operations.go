@@ -87,8 +87,12 @@ func removedMeanwhile(w *world, rng *rand.Rand) bool {
 	if p == nil || w.someRemoved() || !w.machineLost(p) {
 		return false
 	}
-	w.choice[p.name] = true
 	w.scaleUpAny()
+	w.after(2*time.Minute, func() {
+		if g := p.claim.disk.group; g != nil && g.members[p.claim.disk.id] == normal {
+			w.removeNode(g, p.claim.disk.id, w.otherLost(p.name))
+		}
+	})
 	return true
 }
 

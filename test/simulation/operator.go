@@ -8,10 +8,12 @@ import (
 	"strings"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/replace"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
@@ -189,15 +191,63 @@ func (w *world) operatorReplaces(name string) {
 	}
 }
 
-// operatorReplacementCure is its manual for a failed replacement: the old node is removed, the labels go, and the member joins anew.
-func (w *world) operatorReplacementCure(name string, p *pod) map[string]func() {
-	if p != nil && p.machine != nil && p.machine.gone {
-		return map[string]func(){"delete the Pod of a lost machine": func() { w.deletePod(p, true) }}
+// followManual is a person who does what the Scylla Operator's documentation says of a member that has not been well for a minute.
+func (w *world) followManual() {
+	for _, name := range w.unwell() {
+		s := w.setOf(name)
+		if s == nil || s.away {
+			continue
+		}
+		if w.trouble[name].IsZero() {
+			w.trouble[name] = w.now
+		} else if cure := w.manual(name, w.pods[name]); cure != nil && w.now.Sub(w.trouble[name]) >= reaction {
+			delete(w.trouble, name)
+			w.tracef("a person, by the manual, about %s", name)
+			cure()
+			w.result.Commands++
+		}
 	}
-	if p == nil || p.failed == "" || p.stage != running {
+	for _, name := range sortedKeys(w.trouble) {
+		if w.well(name) {
+			delete(w.trouble, name)
+		}
+	}
+}
+
+// manual is what to do about a member; nil for nothing.
+func (w *world) manual(name string, p *pod) func() {
+	svc := w.service[name]
+	if svc == nil {
 		return nil
 	}
-	return map[string]func(){"recover from a failed replacement": func() {
+	id, replaced := svc.Annotations[api.AnnotationHostID], replace.ReadRecord(svc.Labels, svc.Annotations)
+	switch {
+	case p == nil:
+		// Delete the StatefulSet with --cascade=orphan, apply it with Parallel: OrderedReady makes no Pod while a lower ordinal waits.
+		if w.member(id) && w.setOf(name).obj.Spec.PodManagementPolicy == appsv1.OrderedReadyPodManagement {
+			return func() { w.applyParallel(name) }
+		}
+	case replaced.Requested || replaced.Open():
+		return w.operatorReplacementCure(name, p)
+	case p.lost() && !w.member(id):
+		return func() { w.discard(p.claim); w.deletePod(p, true) }
+	case p.lost(), p.waits() && w.member(id) && p.query.volume == bootstrapEmpty:
+		return func() { w.requestReplace(name) }
+	case p.stage == running && p.failed != "" && (p.proc == nil || !p.proc.disk.complete && p.proc.group == nil):
+		return func() { w.wipe(p) } // its log says that this data directory can never be used again
+	}
+	return nil
+}
+
+// operatorReplacementCure is its manual for a failed replacement: the old node is removed, the labels go, and the member joins anew.
+func (w *world) operatorReplacementCure(name string, p *pod) func() {
+	if p.machine != nil && p.machine.gone {
+		return func() { w.deletePod(p, true) }
+	}
+	if p.failed == "" || p.stage != running {
+		return nil
+	}
+	return func() {
 		target := w.service[name].Labels[api.LabelReplacingNodeHostID]
 		for _, g := range w.groups {
 			if g.members[target] != "" && !w.removeNode(g, target, w.otherLost(name)) {
@@ -210,5 +260,5 @@ func (w *world) operatorReplacementCure(name string, p *pod) map[string]func() {
 			delete(labels, api.LabelReplacingNodeHostID)
 		})
 		w.wipe(p)
-	}}
+	}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/diagnosis"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/replace"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
@@ -24,7 +25,6 @@ type follower struct {
 	since   time.Time            // since when not all is well
 	done    map[string]time.Time // when a step was followed last
 	traced  string
-	acted   time.Time
 	refused []printedStep        // what a refusal printed
 	looked  map[string]bool      // commands that only show something
 	held    map[string]time.Time // since when a replacement is refused because its Pod may be starting
@@ -35,8 +35,6 @@ type plan struct {
 	about    string
 	code     words.Code
 	commands []words.Command
-	old      func() // of the rules that people had before, where status says nothing to do
-	what     string
 	due      time.Time
 }
 
@@ -50,13 +48,12 @@ const (
 	anHour    = time.Hour
 	typing    = 20 * time.Second
 	stepAgain = 10 * time.Minute // the same step, where it has changed nothing
-	oldRules  = 20 * time.Minute // then a person does what no step says
 )
 
 // beginFollowing: in every fourth seed the person is always an hour late.
 func (w *world) beginFollowing() {
 	w.follower = follower{late: typing, done: map[string]time.Time{}, held: map[string]time.Time{}, open: map[string]*trouble{}}
-	if rand.New(rand.NewPCG(w.Seed, 0xf0110)).IntN(4) == 0 {
+	if w.World == PeopleWorld && rand.New(rand.NewPCG(w.Seed, 0xf0110)).IntN(4) == 0 {
 		w.follower.late = anHour
 		w.Patience = 8 * time.Hour
 	}
@@ -118,7 +115,7 @@ func (w *world) countTroubles() {
 	}
 }
 
-// leaveUnhealed counts what is left at the end: those who were helped in vain, or else one, for which the others wait.
+// leaveUnhealed counts those who were helped in vain at the end. Others that are not well wait for them, or wait for ever.
 func (w *world) leaveUnhealed() {
 	f := &w.follower
 	n := 0
@@ -127,7 +124,6 @@ func (w *world) leaveUnhealed() {
 			n++
 		}
 	}
-	n = max(n, 1)
 	w.result.Unhealed += n
 	j := diagnosis.Judge(w.readByPerson(), w.clock(person))
 	w.traceSteps(j)
@@ -141,7 +137,6 @@ func (w *world) leaveUnhealed() {
 	for _, name := range w.unwell() {
 		w.tracef("unhealed: %s: %s", name, w.why(name))
 	}
-	w.over = true
 }
 
 // readStatus is the first printed step that says to do something, of those that were not done just now.
@@ -151,6 +146,9 @@ func (w *world) readStatus() *plan {
 	w.traceSteps(j)
 	f.looked = map[string]bool{}
 	steps := append(f.refused, printedSteps(j)...)
+	for _, name := range sortedKeys(f.open) { // and then what `barrier` and `describe` print of each
+		steps = append(append(steps, w.ofBarrier(name)...), w.ofLog(j, words.Scylla(namespace, "describe", name)))
+	}
 	f.refused = nil
 	for _, s := range steps {
 		code, do := w.actions(j, s, 0)
@@ -159,16 +157,6 @@ func (w *world) readStatus() *plan {
 			continue
 		}
 		return &plan{about: s.about, code: code, commands: do}
-	}
-	for _, name := range sortedKeys(f.open) {
-		if w.now.Sub(f.open[name].began) < oldRules || w.now.Sub(f.acted) < oldRules || w.now.Sub(f.done[name]) < oldRules && !f.done[name].IsZero() {
-			continue
-		}
-		cures := w.cures(name, w.pods[name])
-		for _, what := range sortedKeys(cures) {
-			f.done[name] = w.now
-			return &plan{about: name, old: cures[what], what: what}
-		}
 	}
 	return nil
 }
@@ -194,13 +182,6 @@ func (w *world) carryOut(p *plan) {
 	f := &w.follower
 	f.done[fmt.Sprint(p.code, p.commands)] = w.now
 	ran := 0
-	if p.old != nil {
-		w.tracef("a person, about %s, by no printed step: %s", p.about, p.what)
-		p.old()
-		w.result.ByOldRules++
-		w.result.Codes["old: "+strings.SplitN(p.what, ":", 2)[0]]++
-		ran++
-	}
 	for _, c := range p.commands {
 		do := w.followed(c)
 		if do == nil {
@@ -212,18 +193,15 @@ func (w *world) carryOut(p *plan) {
 			break
 		}
 	}
-	f.acted = w.now
 	w.result.Commands += ran
 	if ran == 0 {
 		w.result.Void++
 		return
 	}
-	if p.old == nil {
-		w.result.Steps++
-		w.result.Codes[string(p.code)]++
-		if f.late == anHour {
-			w.result.StepsLate++
-		}
+	w.result.Steps++
+	w.result.Codes[string(p.code)]++
+	if f.late == anHour {
+		w.result.StepsLate++
 	}
 	t := f.open[p.about]
 	if names := sortedKeys(f.open); t == nil && len(names) > 0 {
@@ -245,6 +223,16 @@ func (w *world) followed(c words.Command) func() bool {
 			return always(func() { w.deletePod(p, slices.Contains(c, "--force")) })
 		}
 		return nil
+	case strings.HasPrefix(text, "kubectl delete pvc"):
+		if cl := w.claims[last]; cl != nil {
+			return always(func() { w.discard(cl) })
+		}
+	case strings.HasPrefix(text, "kubectl annotate service"):
+		return always(func() {
+			w.annotate(args[3], func(_, annotations map[string]string) { write(annotations, args[4:]) })
+		})
+	case strings.HasPrefix(text, "kubectl label service"):
+		return always(func() { w.annotate(args[3], func(labels, _ map[string]string) { write(labels, args[4:]) }) })
 	case strings.HasPrefix(text, "kubectl delete node"):
 		return w.deleteNode(last)
 	case strings.HasPrefix(text, "kubectl delete statefulset"):
@@ -263,9 +251,6 @@ func (w *world) followed(c words.Command) func() bool {
 		return w.nodetool(c)
 	case strings.HasPrefix(text, "kubectl scylla replace "):
 		return w.replaceVerb(args, c)
-	}
-	if do := w.command(c); do != nil {
-		return always(do)
 	}
 	return nil
 }
@@ -312,6 +297,11 @@ func (w *world) forceAsShown(name string, undo bool) {
 	var had []api.ForceOverride
 	if m := c.Member(name); m != nil && m.ForceVoid(m.VolumeUID()).IsZero() {
 		had, _ = m.ForceOverrides()
+	}
+	if p := w.pods[name]; p != nil && p.waits() { // what its annotation says, and no other object shows
+		v.Blockers = append(v.Blockers, slices.DeleteFunc(slices.Clone(p.barrier.verdict.Blockers), func(b matrix.Blocker) bool {
+			return b.Reason != words.VolumeUnreadable
+		})...)
 	}
 	if v.Decision == bootstrap.DecisionRefuse {
 		v.Blockers = nil

@@ -16,8 +16,6 @@ type Followed struct {
 	Harmful int
 	// Steps of status that a person followed, StepsLate an hour after they were printed. Void are those of which nothing applied any more.
 	Steps, StepsLate, Void int
-	// ByOldRules: what a person did by no printed step.
-	ByOldRules int
 	// Healed troubles, in which a person did something, HealSteps in all, and how long each took.
 	Healed, HealSteps int
 	HealTimes         []time.Duration
@@ -32,7 +30,6 @@ func (f *Followed) add(b *Followed) {
 	f.Steps += b.Steps
 	f.StepsLate += b.StepsLate
 	f.Void += b.Void
-	f.ByOldRules += b.ByOldRules
 	f.Healed += b.Healed
 	f.HealSteps += b.HealSteps
 	f.Unhealed += b.Unhealed

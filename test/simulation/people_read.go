@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/diagnosis"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/replace"
@@ -17,17 +18,17 @@ import (
 // readByPerson is the cluster as kubectl reads it at this moment, logs and Kubernetes nodes included.
 func (w *world) readByPerson() *cluster.Cluster {
 	o := w.objects(everything | cluster.KindPVCs)
-	o.Machines, o.NotReadySince = w.machineStates(), map[string]time.Time{}
+	o.Machines, o.NotReadySince = map[string]string{}, map[string]time.Time{}
+	for _, m := range w.machine {
+		o.Machines[m.name] = w.machineState(m)
+		if m.off {
+			o.NotReadySince[m.name] = m.since.Add(40 * time.Second)
+		}
+	}
 	o.Volumes, o.Claimed = map[string][]string{}, map[string]string{}
 	for _, name := range w.claimNames.of(w.claims) {
 		if c := w.claims[name]; c.machine != nil && c.obj.Spec.VolumeName != "" {
 			o.Volumes[c.obj.Spec.VolumeName], o.Claimed[name] = []string{c.machine.name}, c.obj.Spec.VolumeName
-			if _, read := o.Machines[c.machine.name]; !read {
-				o.Machines[c.machine.name] = w.machineState(c.machine)
-			}
-			if o.Machines[c.machine.name] == cluster.KubernetesNodeNotReady {
-				o.NotReadySince[c.machine.name] = c.machine.since.Add(40 * time.Second)
-			}
 		}
 	}
 	now := w.clock(person)
@@ -49,7 +50,10 @@ func (w *world) readByPerson() *cluster.Cluster {
 }
 
 func (w *world) machineState(m *machine) string {
-	if m.off && w.now.Sub(m.since) > 40*time.Second {
+	switch {
+	case w.objectGone(m):
+		return cluster.KubernetesNodeGone
+	case m.off && w.now.Sub(m.since) > 40*time.Second:
 		return cluster.KubernetesNodeNotReady
 	}
 	return cluster.KubernetesNodeReady
@@ -162,7 +166,12 @@ func (w *world) ofLog(j *diagnosis.Judged, look words.Command) printedStep {
 		name = look[3]
 	}
 	d, ok := w.firstError(name)
-	if !ok || !d.Lost() {
+	switch {
+	case ok && (d.Code == words.JoinUnfinished || d.Code == words.RequestNotFound): // see whether a node lists its host ID
+		if id := w.pods[name].claim.disk.id; j.Cluster.Matrix().Opinion(hostid.ID(id)).Listing() > 0 {
+			return printedStep{name, words.New(d.Code).Do(words.Scylla(namespace, "replace", id))}
+		}
+	case !ok || !d.Lost():
 		return printedStep{}
 	}
 	step := words.New(d.Code)
@@ -325,7 +334,8 @@ func (w *world) ownVolume(s printedStep) bool {
 	if of, ok := s.step.Params["hostID"]; ok {
 		named = strings.TrimSpace(words.Text(words.New(words.LogCure, "text", of)))
 	}
-	return c.disk.id == id && id != "" || named != "" && c.disk.id == named
+	return c.disk.id == id && id != "" || named != "" && c.disk.id == named ||
+		s.step.Code == words.TellVolume && id == "" && !c.disk.copied
 }
 
 // allReach: every node is in reach of every other.

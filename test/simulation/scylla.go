@@ -15,6 +15,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/controller/scope"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api/hostid"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/scylla"
 	"github.com/kubectl-scylla/kubectl-scylla/test/scyllasim/rules"
 )
 
@@ -594,7 +595,9 @@ func (w *world) exit(s *process, why string) {
 		return
 	}
 	w.tracef("%s: ScyllaDB exits: %s", s.pod.name, why)
-	s.pod.failed = why
+	if first, _ := scylla.Recognise(s.pod.failed); !first.Lost() {
+		s.pod.failed = why
+	}
 	if w.Story != nil {
 		s.pod.fails(why, w.now)
 	}

@@ -67,6 +67,10 @@ func runSeeds(t *testing.T, rule Rule) {
 		complain(t, r, r.Failed())
 	}
 	t.Logf("%+v", sum)
+	const many = 100 // fewer say little
+	if f := sum.Followed; f.Healed+f.Unhealed >= many && 100*f.Healed < 95*(f.Healed+f.Unhealed) {
+		t.Errorf("a person heals %d troubles, and leaves %d", f.Healed, f.Unhealed)
+	}
 	if sum.LetThrough < *seeds || sum.Faults < *seeds {
 		t.Errorf("nothing happened: %+v", sum)
 	}

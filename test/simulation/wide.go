@@ -63,7 +63,6 @@ func (w *world) widen() {
 	if !w.wide() {
 		return
 	}
-	w.every(time.Minute, w.readRequests)
 	rng := rand.New(rand.NewPCG(w.Seed, 0x31de))
 	for i := range 3 + rng.IntN(4) {
 		f, of := &wideFaults[rng.IntN(len(wideFaults))], rand.New(rand.NewPCG(rng.Uint64(), uint64(i)))

@@ -51,8 +51,6 @@ type Options struct {
 	Lag bool
 	// Story, when set, is all that happens: no fault is drawn, and no person looks.
 	Story *Story
-	// Follow: people do what the shipped status prints, step by step.
-	Follow bool
 	// Schedule, when set, has all that goes wrong: a cluster of three to six is scaled up.
 	Schedule []Placed
 	// Mum reporters say neither that they could not write their row, nor what it is.
@@ -172,7 +170,6 @@ type world struct {
 
 	lost    map[string]bool // member whose data is gone for ever and has not been replaced or removed
 	trouble map[string]time.Time
-	choice  map[string]bool // member -> a person removes its node instead of replacing it
 }
 
 // event is one thing to do; of those at one moment the one that was asked for first comes first.
@@ -297,11 +294,10 @@ func newWorld(o Options) *world {
 	w := &world{
 		Options: o, rng: rand.New(rand.NewPCG(o.Seed, 0x5c711a)), now: start, service: map[string]*corev1.Service{}, pods: map[string]*pod{},
 		claims: map[string]*claim{}, links: map[[2]*process]*link{}, ghosts: map[string][]*ghost{}, part: map[string]int{}, cut: map[string]bool{}, cutAt: map[string]time.Time{}, lost: map[string]bool{},
-		trouble: map[string]time.Time{}, choice: map[string]bool{}, skew: map[string]time.Duration{},
+		trouble: map[string]time.Time{}, skew: map[string]time.Duration{},
 		written: map[types.UID]view.Stamp{}, leases: map[string]*coordinationv1.Lease{}, granted: map[string]types.UID{}, withdrawn: map[string]time.Time{}, notUp: map[string]sighted{}, decoder: &cluster.Decoder{},
 	}
 	w.year.size = years[o.World]
-	w.Follow = o.Follow || o.World == PeopleWorld
 	w.result.Kinds, w.result.Codes = map[string]int{}, map[string]int{}
 	w.result.Seed, w.limits = o.Seed, *cmp.Or(o.Policy, healthpolicy.Standard(view.Stabilisation, 0))
 	w.eye = newObserver()
@@ -334,6 +330,7 @@ func (w *world) begin() {
 	w.makeCluster()
 	w.actors()
 	w.every(15*time.Second, w.people)
+	w.every(time.Minute, w.readRequests)
 	if w.yearly() {
 		w.beginYear()
 		return
