@@ -323,7 +323,7 @@ func (n *Node) awaitResponse() error {
 				return err
 			}
 			// The mode changes before the answer is sent: the coordinator's next call may start the streaming, which has its own mode.
-			n.setMode(rules.ModeJoining)
+			n.setMode(rules.Accept.Mode())
 			r.reply <- nil
 			return nil
 		}

@@ -73,7 +73,7 @@ func (n *Node) streamTo(ctx context.Context, x *topoNode) error {
 func (n *Node) handleStream(ctx context.Context) error {
 	st := n.g0.state().State(n.hostID)
 	if st == rules.Bootstrapping || st == rules.Replacing {
-		n.setMode(rules.ModeBootstrap)
+		n.setMode(rules.ReadOld.Mode())
 		n.log.info("storage_service", "Starting to %s", map[rules.State]string{rules.Bootstrapping: "bootstrap...", rules.Replacing: "replace..."}[st])
 	}
 	end := n.clock.After(n.o.StreamTime)
