@@ -123,7 +123,7 @@ func (w *world) makeCluster() {
 	}
 	for _, place := range w.racks() {
 		for j := range machines {
-			w.machine = append(w.machine, &machine{name: fmt.Sprintf("node-%s-%d", place.Rack, j), place: place})
+			w.machine = append(w.machine, &machine{name: fmt.Sprintf("node-%s-%s-%d", place.Datacenter, place.Rack, j), place: place})
 		}
 		replicas := int32(1)
 		if w.chance(0.3) {
