@@ -135,14 +135,15 @@ func (w *world) readRequests() {
 			continue
 		}
 		step := w.replacementStep(name)
-		gone := w.lost[name] || p != nil && w.removed(p.claim.disk.id)
-		if step == nil || !gone || slices.Contains(rec.SkipChecks, replace.CheckDownFor) {
+		foreign := p != nil && p.claim.disk.copied
+		if step == nil || !foreign && !w.lost[name] && (p == nil || !w.removed(p.claim.disk.id)) {
 			continue
 		}
-		if slices.ContainsFunc(step.Checks, func(c replace.Check) bool {
-			return c.Blocks() && c.Name == replace.CheckDownFor && c.Cure.Code == words.ReplaceCheckYourself
-		}) {
-			w.requestReplace(name, append(rec.SkipChecks, replace.CheckDownFor)...)
+		for _, c := range step.Checks {
+			if c.Blocks() && (c.Name == replace.CheckDownFor && c.Cure.Code == words.ReplaceCheckYourself || c.Name == replace.CheckJustStarted && foreign) {
+				w.requestReplace(name, append(rec.SkipChecks, c.Name)...)
+				break
+			}
 		}
 	}
 }

@@ -115,12 +115,13 @@ func (w *world) countTroubles() {
 	}
 }
 
-// leaveUnhealed counts those who were helped in vain at the end. Others that are not well wait for them, or wait for ever.
+// leaveUnhealed counts at the end those who were helped in vain, and those whom nothing but a person can help. Others that are not well wait for them, or wait for ever.
 func (w *world) leaveUnhealed() {
 	f := &w.follower
 	n := 0
-	for _, t := range f.open { // a count: the order does not matter
-		if t.steps > 0 {
+	for name, t := range f.open { // a count: the order does not matter
+		p := w.pods[name]
+		if t.steps > 0 || w.lost[name] || p != nil && (p.lost() || p.claim.disk.copied) {
 			n++
 		}
 	}

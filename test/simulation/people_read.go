@@ -64,12 +64,17 @@ func (w *world) firstError(name string) (scylla.Diagnosis, bool) {
 	p := w.pods[name]
 	switch {
 	case p == nil || p.stage != running || p.deleting || p.machine.off || w.isCut(p):
+	case p.discovers():
+		return scylla.Diagnosis{Code: words.ShadowRound}, true
 	case p.failed != "":
 		return scylla.Recognise(p.failed)
-	case p.proc != nil && !p.proc.gossips && len(p.proc.seeds) > 0 && !p.proc.disk.complete:
-		return scylla.Diagnosis{Code: words.ShadowRound}, true
 	}
 	return scylla.Diagnosis{}, false
+}
+
+// discovers: its ScyllaDB looks for group 0 at addresses that its volume keeps, and has found none.
+func (p *pod) discovers() bool {
+	return p.proc != nil && !p.proc.gossips && len(p.proc.seeds) > 0 && !p.proc.disk.complete
 }
 
 // printedStep is one step that something prints, and the member that it is about.
@@ -159,6 +164,9 @@ func ofReplacement(j *diagnosis.Judged, name string) []printedStep {
 	return out
 }
 
+// longDiscovery is how long a person sees it discover before that person believes the printed step.
+const longDiscovery = 10 * time.Minute
+
 // ofLog is what a log says whose volume can never join: the sentence names the claim and the Pod, and how a replacement is resumed.
 func (w *world) ofLog(j *diagnosis.Judged, look words.Command) printedStep {
 	name := look[2]
@@ -167,6 +175,10 @@ func (w *world) ofLog(j *diagnosis.Judged, look words.Command) printedStep {
 	}
 	d, ok := w.firstError(name)
 	switch {
+	case ok && d.Code == words.ShadowRound: // it has "Discovering", and no node lists it
+		if w.now.Sub(w.pods[name].proc.since) < longDiscovery {
+			return printedStep{}
+		}
 	case ok && (d.Code == words.JoinUnfinished || d.Code == words.RequestNotFound): // see whether a node lists its host ID
 		if id := w.pods[name].claim.disk.id; j.Cluster.Matrix().Opinion(hostid.ID(id)).Listing() > 0 {
 			return printedStep{name, words.New(d.Code).Do(words.Scylla(namespace, "replace", id))}
