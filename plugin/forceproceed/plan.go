@@ -82,8 +82,8 @@ func (o *options) planMember(ctx context.Context, s *cluster.Cluster) (*plan, er
 		if !o.undo && !s.Operator && m.VolumeUID() == "" {
 			return nil,
 				exit.WithHint(
-					exit.Refusedf("member %s/%s has no PVC and no Pod, or they are not readable: a force is for one volume",
-						s.Namespace, o.member),
+					exit.Refusedf("member %s/%s has no PVC and no Pod, or they are not readable: a force is "+
+						"for one volume", s.Namespace, o.member),
 					"show its problems", words.Scylla(s.Namespace, "describe", o.member)...)
 		}
 		if m.State == cluster.MemberJoined && !o.undo {
