@@ -114,7 +114,8 @@ type asker struct {
 	c *cluster.Cluster
 	m *matrix.Matrix
 	Asks
-	volumeLost bool // of Self, by its verdict
+	volumeLost bool             // of Self, by its verdict
+	reading    *replace.Reading // once a step depends on the checks of a replacement
 }
 
 func newAsker(c *cluster.Cluster, asks Asks) *asker { return &asker{c: c, m: c.Matrix(), Asks: asks} }
@@ -456,7 +457,12 @@ func (a *asked) volumeGone() bool {
 	return a.m.AllDown(a.n.HostID) && !a.c.VolumeGone(a.n.Member).IsZero()
 }
 
-func (a *asked) later() words.Message { return replace.Later(a.c, a.n.Member) }
+func (a *asked) later() words.Message {
+	if a.reading == nil {
+		a.reading = replace.Read(a.c)
+	}
+	return a.reading.Later(a.n.Member)
+}
 
 func (a *asked) replaceLost() words.Message {
 	return evidence.Do(words.New(words.ReplaceLost, "why", a.c.VolumeGone(a.n.Member)), a.facts())

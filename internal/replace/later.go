@@ -5,7 +5,6 @@ package replace
 import (
 	"slices"
 
-	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
@@ -18,8 +17,8 @@ var onlyWait = []words.Code{
 // Later returns the step for a member that must be replaced while the command would wait, by its
 // own checks; zero if it would not, or if a user must decide which other nodes are lost. A barrier,
 // which reads no Pods, knows the checks of the rows.
-func Later(c *cluster.Cluster, member string) words.Message {
-	in := Read(c).Input(member, c.TakenAt, "")
+func (r *Reading) Later(member string) words.Message {
+	in := r.Input(member, r.Cluster.TakenAt, "")
 	if in == nil {
 		return words.Message{}
 	}

@@ -118,13 +118,16 @@ func (v *rowEvidence) expected() []hostid.ID {
 // unlisted reports whether a majority of the rows are usable, and none of them lists the host ID:
 // without a recorded join it is a node that has not joined.
 func (v *rowEvidence) unlisted(id hostid.ID) bool {
+	if v.of(id).Listing() > 0 {
+		return false
+	}
 	usable, nodes := 0, v.m.Nodes()
 	for i := range nodes {
 		if v.m.HasUsableRow(i) {
 			usable++
 		}
 	}
-	return 2*usable > len(nodes) && v.of(id).Listing() == 0
+	return 2*usable > len(nodes)
 }
 
 // silence returns why id has no usable row, else zero.
