@@ -186,7 +186,9 @@ func (r *reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 		want := propagate(svc.Annotations, append(sources, joined...))
 		spent := want[api.AnnotationForceProceed] == api.ForceProceedValue && cluster.NodeStarted(podOf[svc.Name])
 		if spent {
-			spend(want)
+			// The barrier must judge the next start of a node that has started, possibly with an
+			// empty volume. An object above keeps its force, for members that have not started.
+			api.DropForce(want)
 		}
 		if !maps.Equal(want, svc.Annotations) && (len(want) > 0 || len(svc.Annotations) > 0) {
 			err := r.apply(ctx, svc, want, spent)

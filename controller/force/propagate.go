@@ -27,16 +27,6 @@ var propagated = []struct {
 	{api.AnnotationStatusReportOverrideRef, api.AnnotationOverrideRefPropagatedFrom, nil},
 }
 
-// spend removes the force from the annotations of a member Service whose node has started: the
-// barrier must judge its next start, possibly with an empty volume. An object above keeps its
-// force, for members that have not started.
-func spend(service map[string]string) {
-	for _, k := range []string{api.AnnotationForceProceed, api.AnnotationForcePropagatedFrom,
-		api.AnnotationForceReason, api.AnnotationForceOverrides, api.AnnotationForceVolume} {
-		delete(service, k)
-	}
-}
-
 // propagate returns the annotations that a member Service should have. sources are ordered nearest
 // first.
 //

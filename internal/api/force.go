@@ -20,6 +20,14 @@ const AnnotationForceOverrides = "kubectl-scylla.scylladb.com/force-overrides"
 // AnnotationForceOverrides; a record of an older version lacks it, and counts for nothing.
 const AnnotationForceVolume = "kubectl-scylla.scylladb.com/force-volume"
 
+// DropForce removes a force, and all that is recorded of it, from the annotations of an object.
+func DropForce(annotations map[string]string) {
+	for _, k := range []string{AnnotationForceProceed, AnnotationForcePropagatedFrom, AnnotationForceReason,
+		AnnotationForceOverrides, AnnotationForceVolume} {
+		delete(annotations, k)
+	}
+}
+
 // maxForceOverrides bounds the annotation. All annotations of an object may have 256 KiB.
 const maxForceOverrides = 96 << 10
 

@@ -289,11 +289,7 @@ func (o *options) annotate(ctx context.Context, obj client.Object, volume string
 	mutate := func(obj client.Object) {
 		a := obj.GetAnnotations()
 		if o.undo {
-			delete(a, api.AnnotationForceProceed)
-			delete(a, api.AnnotationForceReason)
-			delete(a, api.AnnotationForcePropagatedFrom)
-			delete(a, api.AnnotationForceOverrides)
-			delete(a, api.AnnotationForceVolume)
+			api.DropForce(a)
 			obj.SetAnnotations(a)
 			return
 		}

@@ -82,11 +82,7 @@ func (w *world) recordForce(name string, had []api.ForceOverride, read []matrix.
 
 // takeForceBack is force-proceed --undo.
 func (w *world) takeForceBack(name string) {
-	w.annotate(name, func(_, annotations map[string]string) {
-		delete(annotations, api.AnnotationForceProceed)
-		delete(annotations, api.AnnotationForceOverrides)
-		delete(annotations, api.AnnotationForceVolume)
-	})
+	w.annotate(name, func(_, annotations map[string]string) { api.DropForce(annotations) })
 }
 
 // write is what kubectl makes of KEY=VALUE and KEY-.
