@@ -45,10 +45,10 @@ func (w *world) cutLauncher(p *pod) {
 	w.dieBefore(w.now.Add(lasts))
 }
 
-// breaks draws once for each volume whether the first start on it fails. Returns nil where it does not, or does no longer.
-func (w *world) breaks(d *disk) *breakage {
-	e := &w.early
-	if e.rng == nil || d.asked || d.group != nil || w.healed {
+// breaks draws once for each volume whether the first start on it fails. Returns nil where it does not, or does no longer, and for a Pod elsewhere.
+func (w *world) breaks(p *pod) *breakage {
+	e, d := &w.early, p.claim.disk
+	if e.rng == nil || p.machine == nil || d.asked || d.group != nil || w.healed {
 		return nil
 	}
 	b, known := e.disks[d]

@@ -175,9 +175,6 @@ func (w *world) observeStart(s *process) {
 	if s.disk.asked || s.disk.group != nil || w.removed(s.disk.id) {
 		return
 	}
-	if b := w.early.disks[s.disk]; b != nil && b.tries > 0 {
-		return // supervisord's next try, seconds after the launcher looked
-	}
 	o := s.pod.opened
 	b := began{map[string]time.Duration{}, map[string]time.Duration{}, o != nil && o.decision != bootstrap.DecisionForced}
 	var known []string

@@ -167,10 +167,7 @@ func (w *world) boot(p *pod, seeds []string, replace string, ignore []string) {
 	p.proc = s
 	w.procs = append(w.procs, s)
 	w.judgeStart(s)
-	var broken *breakage
-	if p.machine != nil { // else it is elsewhere
-		broken = w.breaks(d)
-	}
+	broken := w.breaks(p)
 	if broken != nil && !broken.writes {
 		w.failEarly(s, broken)
 		return

@@ -28,15 +28,10 @@ func (w *world) judgeView(l *leader, v *api.StatusReportView) {
 	}
 	before := l.issued
 	l.issued = map[string]bool{}
-	var stored api.StatusReportView // that its watch delivered, and that it carries on: an old one, where the watch stalls
-	if r := l.cache.StatusReport; r != nil && r.Status.View != nil {
-		stored = *r.Status.View
-	}
 	for i := range v.Permits {
 		x := &v.Permits[i]
 		_, had := w.granted[x.Member]
-		had = had || before[x.Member] ||
-			slices.ContainsFunc(stored.Permits, func(o api.StatusReportViewPermit) bool { return o.Member == x.Member && o.PodUID == x.PodUID })
+		had = had || before[x.Member]
 		l.issued[x.Member] = true
 		p := w.pods[x.Member]
 		read := l.stageOf(x)
