@@ -3,6 +3,7 @@
 package diagnosis_test
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -106,6 +107,55 @@ func TestANewNodeThatDoesNotStart(t *testing.T) {
 			}
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// A volume that no longer exists is discarded where no row lists the host ID that its Service records, and not where one does.
+func TestTheVolumeOfANewNodeIsGone(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		id       string // "listed" is that of another member
+		reports  int    // of three members
+		discards bool
+	}{
+		"no host ID is recorded":      {"", 3, true},
+		"no row lists it":             {"99990000-7777-4777-8777-777777777777", 3, true},
+		"one of three rows, and none": {"99990000-7777-4777-8777-777777777777", 1, false},
+		"all rows list it":            {"listed", 3, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := plugintest.New(3, 1)
+			pod := c.Pod(c.Newcomer("dc1", "rack1", 1))
+			pod.Spec.NodeName = "gone"
+			o := scenes.Objects(c)
+			o.PVCs = append(o.PVCs, corev1.PersistentVolumeClaim{
+				ObjectMeta: metav1.ObjectMeta{Namespace: pod.Namespace, Name: "data-" + pod.Name, Labels: pod.Labels},
+				Status:     corev1.PersistentVolumeClaimStatus{Phase: corev1.ClaimLost},
+			})
+			for i := range o.Services {
+				if svc := &o.Services[i]; svc.Name == pod.Name && tc.id != "" {
+					metav1.SetMetaDataAnnotation(&svc.ObjectMeta, api.AnnotationHostID, tc.id)
+					metav1.SetMetaDataAnnotation(&svc.ObjectMeta, api.AnnotationNodeJoined, "false")
+				} else if tc.id == "listed" && svc.Annotations[api.AnnotationHostID] != "" {
+					tc.id = svc.Annotations[api.AnnotationHostID]
+				}
+			}
+			o.Reports, o.StatusReport = nil, nil
+			for i := range o.Pods {
+				if p := &o.Pods[i]; p.Annotations[api.AnnotationNodeStatusReport] != "" {
+					if tc.reports--; tc.reports < 0 {
+						delete(p.Annotations, api.AnnotationNodeStatusReport)
+					}
+				}
+			}
+			got := slices.ContainsFunc(diagnosis.Of(cluster.New(o, cluster.SourceAuto, scenes.Now)), func(f diagnosis.Finding) bool {
+				return f.Step.Code == words.DiscardClaim
+			})
+			if got != tc.discards {
+				t.Errorf("the claim is deleted: %v", got)
 			}
 		})
 	}

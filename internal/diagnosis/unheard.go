@@ -101,7 +101,8 @@ func (s *scene) newNode(m *cluster.Member) Finding {
 			Step:    replace.WhileCause(s.c, m.Member, cluster.CauseKubernetesNode, on),
 		}
 	}
-	if gone := s.c.VolumeGone(m.Member); !gone.IsZero() && m.RecordedID() == "" {
+	if gone := s.c.VolumeGone(m.Member); !gone.IsZero() &&
+		(m.RecordedID() == "" || s.m.Opinion(m.RecordedID()).NoneLists(len(s.m.Nodes()))) {
 		facts["claim"] = m.PVC.Name
 		return notReady(made, gone, s.do(words.DiscardClaim, facts, "claim", m.PVC.Name))
 	}

@@ -54,6 +54,10 @@ func (o Opinion) DownSince() (time.Time, bool) {
 	return known[majority-1], true
 }
 
+// NoneLists reports whether no row lists the host ID, by the usable rows of a majority of so many
+// nodes.
+func (o Opinion) NoneLists(nodes int) bool { return o.Listing() == 0 && 2*len(o.NotListed) > nodes }
+
 // HasUsableRow reports whether the node at index i has a row that is evidence.
 func (m *Matrix) HasUsableRow(i int) bool {
 	return slices.ContainsFunc(m.lines[m.start[i]:m.start[i+1]], func(l line) bool { return l.reports && !l.empty })

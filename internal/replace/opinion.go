@@ -107,27 +107,13 @@ func (v *rowEvidence) expected() []hostid.ID {
 	}
 	for _, o := range v.in.Others {
 		id := o.RecordedID()
-		joined := o.Joined != nil && *o.Joined || o.Joined == nil && !v.unlisted(id)
+		// One that no row lists has not joined, unless its Service records that it has.
+		joined := o.Joined != nil && *o.Joined || o.Joined == nil && !v.of(id).NoneLists(len(nodes))
 		if id != "" && !v.apart(id) && joined && !o.Removed(v.m) {
 			ids[id] = true
 		}
 	}
 	return slices.Sorted(maps.Keys(ids))
-}
-
-// unlisted reports whether a majority of the rows are usable, and none of them lists the host ID:
-// without a recorded join it is a node that has not joined.
-func (v *rowEvidence) unlisted(id hostid.ID) bool {
-	if v.of(id).Listing() > 0 {
-		return false
-	}
-	usable, nodes := 0, v.m.Nodes()
-	for i := range nodes {
-		if v.m.HasUsableRow(i) {
-			usable++
-		}
-	}
-	return 2*usable > len(nodes)
 }
 
 // silence returns why id has no usable row, else zero.

@@ -163,7 +163,8 @@ var table = []Item{
 			"a majority of fresh status reports that show the node DOWN, none UP", Volume: Lost},
 	{Code: NewVolumeLost, Origin: Kubernetes,
 		Field: "the PVC in phase Lost, or its PersistentVolume bound to a Kubernetes node that no longer exists, and " +
-			"a member Service that records no host ID", Volume: Lost},
+			"a member Service that records no host ID, or one that no report lists, by fresh reports of a majority",
+		Volume: Lost},
 	{Code: VolumeUnreachable, Origin: Kubernetes,
 		Field: "a PersistentVolume bound to the PVC, and an unschedulable Pod", Volume: Unknown},
 	{Code: VolumeDeleting, Origin: Kubernetes,
