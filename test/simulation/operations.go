@@ -135,12 +135,12 @@ func (w *world) readRequests() {
 			continue
 		}
 		step := w.replacementStep(name)
-		foreign := p != nil && p.claim.disk.copied
-		if step == nil || !foreign && !w.lost[name] && (p == nil || !w.removed(p.claim.disk.id)) {
+		gone := w.lost[name] || p != nil && (p.claim.disk.copied || w.removed(p.claim.disk.id))
+		if step == nil || !gone {
 			continue
 		}
 		for _, c := range step.Checks {
-			if c.Blocks() && (c.Name == replace.CheckDownFor && c.Cure.Code == words.ReplaceCheckYourself || c.Name == replace.CheckJustStarted && foreign) {
+			if c.Blocks() && (c.Name == replace.CheckDownFor && c.Cure.Code == words.ReplaceCheckYourself || c.Cure.Code == words.ReplaceStartingWait) {
 				w.requestReplace(name, append(rec.SkipChecks, c.Name)...)
 				break
 			}
