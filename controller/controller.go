@@ -110,8 +110,6 @@ func cacheOptions(v validated) (cache.Options, error) {
 		// written, so only their field managers are dropped
 		&corev1.Service{}:     {Label: ofCluster},
 		&appsv1.StatefulSet{}: {Label: ofCluster, Transform: slimSet},
-		// Heartbeats of members whose network blocks the request; watched once there is one.
-		&coordinationv1.Lease{}: {Label: ofCluster},
 	}
 	if v.remoteSelector != nil {
 		byObject[&corev1.Secret{}] = cache.ByObject{
@@ -240,7 +238,7 @@ func register(mgr ctrl.Manager, v validated, progress *kube.Progress, k *kind) e
 		Clock: v.Clock, Log: log.With("controller", "views"), Epoch: epoch(mgr.GetAPIReader(), v),
 		MaxPermits: v.MaxPermits, Window: v.Stabilisation,
 		Heartbeats: heartbeats.New(heartbeats.Options{
-			Clock: v.Clock, Log: log.With("controller", "heartbeats"), Leases: mgr.GetClient(),
+			Clock: v.Clock, Log: log.With("controller", "heartbeats"),
 			Missed: func(t heartbeats.Target, why heartbeats.Why) {
 				m.HeartbeatMissed(t.Pod.Namespace, t.Cluster, string(why))
 			},

@@ -133,7 +133,7 @@ var proofs = []proof{
 		[]string{
 			"internal/view TestDebounce", "controller/views TestStatesAreDebounced",
 			"controller/heartbeats TestMembersThatHangHoldUpNobody",
-			"controller/heartbeats TestOnlyWhatIsSeenToAdvanceCounts", "controller/heartbeats TestALeaseIsAHeartbeat",
+			"controller/heartbeats TestOnlyWhatIsSeenToAdvanceCounts",
 			"test/e2e TestAFrozenReporterMakesItsMemberUnknown"}},
 	{"A18", "replacements and forced starts survive the controller", []string{
 		"controller/replacement TestKilledAtEveryRequest", "controller/replacement TestOldLeaderGoesOn",

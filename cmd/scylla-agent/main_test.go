@@ -101,6 +101,7 @@ func TestExitCodesAndMessages(t *testing.T) {
 		"unknown flag":                {args: []string{"barrier", "--foo"}, code: 2, stderr: "error: unknown flag: --foo"},
 		"arguments where none go":     {args: []string{"reporter", "x"}, code: 2, stderr: "takes no arguments"},
 		"log level":                   {args: []string{"version", "--log-level=loud"}, code: 2, stderr: `unknown --log-level="loud"`},
+		"a manifest of before":        {env: member, args: []string{"reporter", "--heartbeat=lease", "--status-report-interval=999ms"}, code: 2, stderr: `inject the manifest again","flag":"--heartbeat"`},
 		"interval too short":          {env: member, args: []string{"reporter", "--status-report-interval=999ms"}, code: 2, stderr: "must be at least 1s"},
 		"interval is no duration":     {args: []string{"reporter", "--status-report-interval=5"}, code: 2, stderr: "missing unit"},
 		"feature gate":                {args: []string{"barrier", "--feature-gates=Foo=true"}, code: 2, stderr: `--feature-gates: unknown feature gate "Foo"`},

@@ -10,13 +10,14 @@ import (
 	"testing"
 
 	"github.com/go-logr/logr"
+	"github.com/spf13/cobra"
 )
 
 // TestNoHarm46NoPasswordInTheLog: whatever a container, ScyllaDB or a library has written.
 func TestNoHarm46NoPasswordInTheLog(t *testing.T) {
 	var out bytes.Buffer
 	a := &agent{stderr: &out, logLevel: "info"}
-	if err := a.setup(nil); err != nil {
+	if err := a.setup(&cobra.Command{}); err != nil {
 		t.Fatal(err)
 	}
 	const statement, command = "CREATE ROLE a WITH PASSWORD = 'hunter2'", "nodetool -u a -pw hunter2 status"
@@ -51,7 +52,7 @@ func TestNoValueOfTheLogIsAnError(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var out bytes.Buffer
 			a := &agent{stderr: &out, logLevel: "info"}
-			if err := a.setup(nil); err != nil {
+			if err := a.setup(&cobra.Command{}); err != nil {
 				t.Fatal(err)
 			}
 			logr.FromSlogHandler(a.log.Handler()).WithName("remote").Info("Starting EventSource", "source", tc.value)

@@ -109,7 +109,7 @@ func working(err error) error {
 }
 
 // setup configures one log for all loggers.
-func (a *agent) setup(*cobra.Command) error {
+func (a *agent) setup(cmd *cobra.Command) error {
 	var level slog.Level
 	if err := level.UnmarshalText([]byte(a.logLevel)); err != nil {
 		return exit.Usagef("unknown --log-level=%q: use one of debug, info, warn, error", a.logLevel)
@@ -119,7 +119,22 @@ func (a *agent) setup(*cobra.Command) error {
 	slog.SetDefault(a.log)
 	klog.SetSlogLogger(a.log.With("logger", "client-go"))
 	ctrllog.SetLogger(logr.FromSlogHandler(handler))
+	cmd.Flags().Visit(func(f *pflag.Flag) {
+		if f.Annotations[removedFlag] != nil {
+			a.log.Warn("flag has no effect in this version; inject the manifest again", "flag", "--"+f.Name)
+		}
+	})
 	return nil
+}
+
+// removedFlag is the annotation of a flag that only older manifests have.
+const removedFlag = "removed"
+
+// removed accepts a flag of an older manifest for one release, and ignores it.
+func removed(fs *pflag.FlagSet, name string) {
+	fs.String(name, "", "")
+	_ = fs.MarkHidden(name)
+	_ = fs.SetAnnotation(name, removedFlag, []string{"true"})
 }
 
 // masked removes secrets from the texts of the log: some quote a container's message or ScyllaDB.
@@ -197,11 +212,10 @@ func listen(address string) (net.Listener, error) {
 	return l, nil
 }
 
-//nolint:funlen // one flag after the other
 func (a *agent) reporterCommand() *cobra.Command {
 	var own pod
 	o := reporter.Options{Interval: reporter.DefaultInterval, LeaseNamespace: barrier.DefaultLeaseNamespace}
-	var base, metrics, supervisor, address, heartbeats, way string
+	var base, metrics, supervisor, address, heartbeats string
 	cmd := &cobra.Command{
 		Use:   "reporter",
 		Short: "Write the status report of the Pod's ScyllaDB to the Pod's annotation (native sidecar)",
@@ -209,14 +223,6 @@ func (a *agent) reporterCommand() *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := reporter.ValidateInterval(o.Interval); err != nil {
 				return err
-			}
-			switch o.HeartbeatByLease = way == reporter.HeartbeatLease; {
-			case way != reporter.HeartbeatLease && way != reporter.HeartbeatPoll:
-				return exit.Usagef("unknown --heartbeat=%q: use one of %s, %s", way, reporter.HeartbeatPoll,
-					reporter.HeartbeatLease)
-			case o.HeartbeatByLease && (heartbeats == "" || heartbeats == "0"):
-				return exit.Usagef(
-					"--heartbeat=%s requires --heartbeat-bind-address: barriers read the controller view there", way)
 			}
 			c, err := a.client()
 			if err != nil {
@@ -261,9 +267,7 @@ func (a *agent) reporterCommand() *cobra.Command {
 	fs.StringVar(&heartbeats, "heartbeat-bind-address", ":8083",
 		"address of the heartbeat (TLS), which the controller polls, and of the controller view for barriers that "+
 			"cannot reach the controller; 0 disables it: the controller then uses only the annotation")
-	fs.StringVar(&way, "heartbeat", reporter.HeartbeatPoll,
-		"how the controller gets the heartbeat. poll: it polls the reporter; lease: it reads a Lease of this Pod, "+
-			"for networks that forbid polls; the reporter renews it every 5s, or every interval if that is longer")
+	removed(fs, "heartbeat")
 	fs.StringVar(&o.LeaseNamespace, "lease-namespace", o.LeaseNamespace,
 		"namespace of the controller's Lease, which contains the address of its views; empty relays no views")
 	return cmd

@@ -14,11 +14,8 @@ import (
 	"sync"
 	"time"
 
-	coordinationv1 "k8s.io/api/coordination/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/peer/heartbeat"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/peer/pinned"
@@ -42,18 +39,16 @@ type Target struct {
 	Address, Fingerprint, Digest string
 	// Limit is how long the counter may be unchanged; default view.ContactLimit.
 	Limit time.Duration
-	// Lease is true if the counter is on a Lease of the Pod with this UID; the reporter is then not
-	// polled.
-	Lease bool
-	UID   types.UID
+	// UID of the Pod.
+	UID types.UID
 	// Idle is true for a member that is not polled now; its state is kept.
 	Idle bool
 }
 
-// SameReporter is false for another address, certificate, way or Pod: then earlier responses do not
+// SameReporter is false for another address, certificate or Pod: then earlier responses do not
 // count.
 func (t *Target) SameReporter(o *Target) bool {
-	return t.Address == o.Address && t.Fingerprint == o.Fingerprint && t.Lease == o.Lease && t.UID == o.UID
+	return t.Address == o.Address && t.Fingerprint == o.Fingerprint && t.UID == o.UID
 }
 
 // Why is the reason for a missed poll.
@@ -65,8 +60,6 @@ const (
 	OtherRow    Why = "OtherRow"    // its row differs from the annotation
 	Refused     Why = "Refused"     // it reports that it has no row
 	Garbled     Why = "Garbled"     // not a response of a reporter
-	OtherPod    Why = "OtherPod"    // its Lease belongs to another Pod of that name
-	NoLease     Why = "NoLease"     // it has no Lease
 	WentBack    Why = "WentBack"    // the counter is lower than before
 	Stopped     Why = "Stopped"     // the counter is unchanged for longer than Target.Limit
 	TimedOut    Why = "TimedOut"
@@ -77,8 +70,6 @@ const (
 type Options struct {
 	Clock clock.PassiveClock
 	Log   *slog.Logger
-	// Leases reads the Leases of members with a counter on a Lease; nil if there are none.
-	Leases client.Reader
 	// Missed is called for each missed poll; nil calls nothing. It must not block.
 	Missed func(t Target, why Why)
 	// Timeout of one poll; default: the constant.
@@ -178,7 +169,7 @@ func (p *Poller) look(ctx context.Context, lane chan struct{}, m *member, t Targ
 	asked := p.o.Clock.Now()
 	one, cancel := context.WithTimeout(ctx, p.o.Timeout)
 	defer cancel()
-	answer, err := p.answer(one, m.client, t)
+	answer, err := heartbeat.Ask(one, m.client, t.Address, t.Digest)
 	if ctx.Err() != nil {
 		p.ended(m)
 		return
@@ -202,20 +193,6 @@ func (p *Poller) look(ctx context.Context, lane chan struct{}, m *member, t Targ
 		p.o.Log.Warn("heartbeat missing", "namespace", t.Pod.Namespace, "pod", t.Pod.Name, "address", t.Address, "why",
 			string(why), "error", err)
 	}
-}
-
-// answer polls the reporter, or reads its Lease. The content may be older than the read: the limit
-// for an unchanged counter covers that.
-func (p *Poller) answer(ctx context.Context, c *http.Client, t Target) (heartbeat.Answer, error) {
-	if !t.Lease || p.o.Leases == nil {
-		return heartbeat.Ask(ctx, c, t.Address, t.Digest)
-	}
-	var l coordinationv1.Lease
-	if err := p.o.Leases.Get(ctx,
-		types.NamespacedName{Namespace: t.Pod.Namespace, Name: heartbeat.LeaseName(t.Pod.Name)}, &l); err != nil {
-		return heartbeat.Answer{}, err
-	}
-	return heartbeat.Read(&l, t.UID, t.Digest)
 }
 
 func (p *Poller) ended(m *member) {
@@ -252,10 +229,6 @@ func whyNot(err error) Why {
 		return Refused
 	case errors.Is(err, heartbeat.ErrGarbled):
 		return Garbled
-	case errors.Is(err, heartbeat.ErrOtherPod):
-		return OtherPod
-	case apierrors.IsNotFound(err):
-		return NoLease
 	case errors.Is(err, context.DeadlineExceeded):
 		return TimedOut
 	default:

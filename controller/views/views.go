@@ -175,7 +175,7 @@ func (t *Tracker) Ask(ctx context.Context) {
 				all = append(all, heartbeats.Target{
 					Pod: types.NamespacedName{Namespace: key.Namespace, Name: e.Ref.Member}, Cluster: key.Name,
 					Address:     address,
-					Fingerprint: h.Fingerprint, Digest: e.Digest, Limit: e.Limit, Lease: h.Lease, UID: e.Pod.UID,
+					Fingerprint: h.Fingerprint, Digest: e.Digest, Limit: e.Limit, UID: e.Pod.UID,
 					Idle: idle,
 				})
 			}

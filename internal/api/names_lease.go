@@ -43,14 +43,3 @@ func KeepMark(namespace, cluster string) string {
 	sum := sha256.Sum256([]byte(namespace + "/" + cluster))
 	return hex.EncodeToString(sum[:8])
 }
-
-// LeaseHeartbeatPrefix and the Pod's name form the name of a Lease with a member's heartbeat, for
-// networks in which the controller cannot reach the reporter. Its AnnotationHeartbeat is the
-// counter, a blank, and the digest of the confirmed row. Its AnnotationRaft is the node's position
-// in the log of group 0 and its schema version, as far as known. The member's reporter writes both,
-// which an admission policy enforces; the controller reads them.
-const (
-	LeaseHeartbeatPrefix = "scylla-heartbeat-"
-	AnnotationHeartbeat  = "kubectl-scylla.scylladb.com/heartbeat"
-	AnnotationRaft       = "kubectl-scylla.scylladb.com/raft"
-)

@@ -172,10 +172,6 @@ type ReportHeartbeat struct {
 	// Fingerprint of the certificate there: the lower-case hex SHA-256 of its DER form. The
 	// reporter makes key and certificate when it starts.
 	Fingerprint string `json:"fingerprint"`
-	// Lease is true if the sequence number is on a Lease of the Pod, because the network does not
-	// let the controller reach the reporter (AnnotationHeartbeat). Port and Fingerprint are still
-	// valid.
-	Lease bool `json:"lease,omitempty"`
 	// IntervalSeconds is the time between two polls of ScyllaDB, where that is more than 5 s; zero
 	// otherwise. The number may stand still for twice as long. An older controller does not read
 	// it, and takes the member for UNKNOWN meanwhile.

@@ -51,9 +51,6 @@ var (
 	EveryPod      = define("EveryPod", "an agent may write to all Pods of its namespace")
 	EveryEvent    = define("EveryEvent",
 		"an agent may write Events in the controller's name, and about all Pods of its namespace")
-	OwnLeaseOnly = define("OwnLeaseOnly", "an agent may write the Lease of its own heartbeat only")
-	EveryLease   = define("EveryLease",
-		"an agent may write all Leases of its namespace, including those used for leader election")
 	PolicyMissing = ofCheck("PolicyMissing", "the admission policy {policy} is missing: {means}",
 		StepInstallPolicy)
 	PolicyNotBound = ofCheck("PolicyNotBound", "the admission policy {policy} is not bound: {means}",

@@ -106,10 +106,6 @@ func (o *options) addFlags(cmd *cobra.Command) {
 	f.StringVar(&o.o.FeatureGates, "feature-gates", "",
 		"BootstrapSynchronisation=true|false. false: barriers open at once and check nothing. Default: as before, "+
 			"otherwise true.")
-	f.StringVar(&o.o.Heartbeat, "heartbeat", "",
-		"How the controller checks that a reporter polls its ScyllaDB. poll: it queries the reporter every 2s. "+
-			"lease: it watches a Lease of the Pod, if the network forbids queries. Default: as injected before, "+
-			"otherwise poll.")
 	f.StringVar(&o.root, "root-credential", "",
 		"Root credential. verify: log in, change nothing. managed: create the role of Secret "+
 			"CLUSTER-root-credential, and disable the default superuser. off: no container. Default: as before, "+
@@ -130,7 +126,7 @@ func (o *options) addFlags(cmd *cobra.Command) {
 			"with CLUSTER.")
 	o.dryRun.AddFlag(cmd)
 	cli.Rarely(cmd, "policy", "allow-floating-tag", "allow-version", "cluster-label", "controller-namespace",
-		"datacenter", "feature-gates", "heartbeat", "rack", "root-credential", "start-with-one",
+		"datacenter", "feature-gates", "rack", "root-credential", "start-with-one",
 		"status-report-interval", "when-controller-silent")
 	_ = cmd.RegisterFlagCompletionFunc("skip-check",
 		cobra.FixedCompletions([]string{checkData, checkCreate}, cobra.ShellCompDirectiveNoFileComp))
@@ -141,9 +137,6 @@ func (o *options) addFlags(cmd *cobra.Command) {
 			cobra.ShellCompDirectiveNoFileComp))
 	_ = cmd.RegisterFlagCompletionFunc("when-controller-silent",
 		cobra.FixedCompletions([]string{string(api.WhenSilentWait), string(api.WhenSilentPeers)},
-			cobra.ShellCompDirectiveNoFileComp))
-	_ = cmd.RegisterFlagCompletionFunc("heartbeat",
-		cobra.FixedCompletions([]string{inject.HeartbeatPoll, inject.HeartbeatLease},
 			cobra.ShellCompDirectiveNoFileComp))
 	_ = cmd.RegisterFlagCompletionFunc("root-credential",
 		cobra.FixedCompletions([]string{string(credential.Off), string(credential.Verify), string(credential.Managed)},
@@ -190,13 +183,8 @@ func (o *options) Validate(cmd *cobra.Command) error {
 		return exit.Usagef("--when-controller-silent requires --policy=%s", api.PolicyPermits)
 	case o.silent != "" && o.undo:
 		return exit.Usagef("--when-controller-silent cannot be used with --undo")
-	case o.o.Heartbeat != "" && o.o.Heartbeat != inject.HeartbeatPoll && o.o.Heartbeat != inject.HeartbeatLease:
-		return exit.Usagef("unknown --heartbeat=%q: use one of %s, %s", o.o.Heartbeat, inject.HeartbeatPoll,
-			inject.HeartbeatLease)
 	case o.o.FeatureGates != "" && o.undo:
 		return exit.Usagef("--feature-gates cannot be used with --undo")
-	case o.o.Heartbeat != "" && o.undo:
-		return exit.Usagef("--heartbeat cannot be used with --undo")
 	case o.root != "" && !slices.Contains(inject.CredentialModes(), o.o.RootCredential):
 		return exit.Usagef("unknown --root-credential=%q: use one of off, verify, managed", o.root)
 	case o.root != "" && o.undo:

@@ -120,8 +120,7 @@ func (l *live) goOn(err error) error {
 		}
 		for _, f := range []struct{ name, value, without string }{
 			{"--image", l.o.Image, ""}, {"--policy", l.policy, ""}, {"--when-controller-silent", l.silent, ""},
-			{"--heartbeat", l.o.Heartbeat, ""}, {"--root-credential", l.root, ""},
-			{"--status-report-interval", interval, ""},
+			{"--root-credential", l.root, ""}, {"--status-report-interval", interval, ""},
 			{"--datacenter", l.o.Datacenter, ""}, {"--rack", l.o.Rack, ""},
 			{"--controller-namespace", l.o.ControllerNamespace, cli.DefaultControllerNamespace},
 		} {

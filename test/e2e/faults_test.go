@@ -165,7 +165,6 @@ func (f *faulty) faults() map[string]fault {
 		"no admission policy":      {"ValidatingAdmissionPolicy kubectl-scylla-own-pod-only", nil, words.PolicyMissing, failed},
 		"policy not bound":         {"ValidatingAdmissionPolicyBinding kubectl-scylla-own-pod-only", nil, words.PolicyNotBound, failed},
 		"no policy for events":     {"ValidatingAdmissionPolicy kubectl-scylla-own-events-only", nil, words.PolicyMissing, failed},
-		"no policy for Leases":     {"ValidatingAdmissionPolicy kubectl-scylla-own-lease-only", nil, words.PolicyMissing, failed},
 		"no controller":            {controller, nil, words.ControllerMissing, failed},
 		"controller down":          {controller, typedChange(f.t, func(d *appsv1.Deployment) { d.Status.AvailableReplicas, d.Status.ReadyReplicas = 0, 0 }), words.ControllerNotReady, failed},
 		"no leader":                {lease, nil, words.LeaseMissing, failed},

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
-	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -33,8 +32,7 @@ type controller struct {
 	queue queued
 
 	// Of policy permits.
-	leases             map[string]*coordinationv1.Lease // of heartbeats, as its watch has delivered them
-	leads              *leader                          // nil while none leads
+	leads              *leader // nil while none leads
 	takeOver           time.Time
 	loopStalls         time.Time // until then the loop that writes stands still, while all else of the process goes on
 	terms, transitions int64

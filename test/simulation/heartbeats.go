@@ -19,7 +19,6 @@ type beat struct {
 	number int64
 	row    string
 	digest string
-	own    ownBeat
 }
 
 // start is that of the reporter's container.
@@ -75,11 +74,7 @@ func (b *beats) Ask(_ context.Context, all []heartbeats.Target) {
 			m = &asked{}
 		}
 		m.target, b.members[t.Pod] = t, m
-		answer := b.w.answer
-		if t.Lease {
-			answer = b.w.onLease
-		}
-		number, ok := answer(&t)
+		number, ok := b.w.answer(&t)
 		if b.w.without(OffHeartbeats) {
 			number, ok = int64(b.w.now.Sub(start)), true
 		}

@@ -349,7 +349,6 @@ func (w *world) removePod(p *pod) {
 	}
 	p.removed = true
 	w.wider.freed = append(w.wider.freed, p.obj.Status.PodIP)
-	w.collect(p)
 	delete(w.pods, p.name)
 	w.podNames.changed()
 	if p.claim.deleting {

@@ -6,7 +6,6 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"maps"
 	"slices"
 	"time"
 
@@ -175,9 +174,6 @@ func (w *world) lead() {
 	}
 	y.since = time.Time{}
 	hears := w.hears()
-	if hears && w.byLease() {
-		c.leases = maps.Clone(w.leases)
-	}
 	if hears && l.seen != w.version {
 		l.observe(w)
 		w.memberServices()

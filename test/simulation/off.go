@@ -37,7 +37,6 @@ const (
 	OffDigest      Off = "their rows in these answers"
 	OffPinned      Off = "their certificates"
 	OffHeartbeats  Off = "heartbeats"
-	OffLeaseBeats  Off = "heartbeats by Lease"
 	OffPermit      Off = "permits"
 	OffFirst       Off = "the permit before the final check"
 	OffSecond      Off = "the permit after the final check"
@@ -79,7 +78,6 @@ func Protections() []Protection {
 		{[]Off{OffDigest}, "each seems to have its Pod's row", false},
 		{[]Off{OffPinned}, "they are asked on port 8081 alone", true},
 		{[]Off{OffHeartbeats}, "each seems to advance, for the controller", true},
-		{[]Off{OffLeaseBeats}, "a Lease's number seems to advance", true},
 		{[]Off{OffPermit}, "barrier and launcher have policy reports", true},
 		{[]Off{OffFirst}, "the first reading has a permit", true},
 		{[]Off{OffSecond}, "the second reading is the first", true},

@@ -15,7 +15,6 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/gate"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/peer/heartbeat"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/view"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
@@ -139,20 +138,10 @@ func (r *reads) Confirm(reporters []*cluster.Member, digests map[string]string, 
 	return out
 }
 
-// confirms is the pinned answer of a reporter, or what is on its Lease.
+// confirms is the pinned answer of a reporter.
 func (r *reads) confirms(q *pod, m *cluster.Member, digest string) bool {
-	switch h := m.Heartbeat(); {
-	case h == nil || !r.w.Mum && q.fingerprint() != h.Fingerprint:
-		return false
-	case !h.Lease:
-		return r.w.Mum || q.reporter.beat.digest == digest
-	}
-	l := r.w.leases[q.name]
-	if l == nil || r.isCut() {
-		return false
-	}
-	_, err := heartbeat.Read(l, m.Pod.UID, digest)
-	return err == nil
+	h := m.Heartbeat()
+	return h != nil && (r.w.Mum || q.fingerprint() == h.Fingerprint && q.reporter.beat.digest == digest)
 }
 
 func (r *reads) Heartbeats(of []*view.Sighting) []gate.Beat {

@@ -107,11 +107,10 @@ func (w *world) report(p *pod) {
 		r.row.Keep(&row)
 	}
 	if w.permits() {
-		row.Heartbeat = &api.ReportHeartbeat{Port: beatPort, Fingerprint: p.fingerprint(), Lease: w.byLease()}
+		row.Heartbeat = &api.ReportHeartbeat{Port: beatPort, Fingerprint: p.fingerprint()}
 	}
 	text := r.encode(&row)
 	r.beat.say(text, row.Error == nil)
-	w.renewLease(p)
 	if r.sending {
 		return
 	}

@@ -184,33 +184,6 @@ func TestAForgedViewHidesNoOther(t *testing.T) {
 	}
 }
 
-// All rows are UP, no reporter can write another one, nor a Lease, and a node dies: a Lease whose number stands still confirms nothing.
-func TestTheHoleIsClosedByLeases(t *testing.T) {
-	if compare(t, OffLeaseBeats, Options{Hole: true, Mum: true}, 235, 275).Unsafe == 0 {
-		t.Error("a Lease that stands still lets nobody in: this test proves nothing")
-	}
-}
-
-// compare runs the same seeds without a protection and with it, and complains of what happens with it.
-func compare(t *testing.T, off Off, o Options, seeds ...uint64) (without Total) {
-	t.Helper()
-	with := Total{}
-	for _, seed := range seeds {
-		o.Seed, o.Rule, o.Off = seed, Permits, []Off{off}
-		r := Run(o)
-		without.Add(&r)
-		o.Off = nil
-		r = Run(o)
-		with.Add(&r)
-		complain(t, r, false)
-	}
-	t.Logf("without %s %+v, with it %+v", off, without, with)
-	if with.LetThrough == 0 {
-		t.Errorf("nobody is let through: %+v", with)
-	}
-	return without
-}
-
 // The rule that ours is compared with is the Scylla Operator's: it answers as that did.
 func TestOperatorPreconditionIsTheOperators(t *testing.T) {
 	f, err := os.Open("vectors/precondition-oracle.jsonl.gz")

@@ -149,8 +149,7 @@ type world struct {
 	adversary adversary
 	eye       observer
 	allWell   whenWell
-	leases    map[string]*coordinationv1.Lease // of heartbeats, by Pod
-	skew      map[string]time.Duration         // of clocks
+	skew      map[string]time.Duration // of clocks
 
 	highest     order // of the views that the API server has had
 	highestView *api.StatusReportView
@@ -295,7 +294,7 @@ func newWorld(o Options) *world {
 		Options: o, rng: rand.New(rand.NewPCG(o.Seed, 0x5c711a)), now: start, service: map[string]*corev1.Service{}, pods: map[string]*pod{},
 		claims: map[string]*claim{}, links: map[[2]*process]*link{}, ghosts: map[string][]*ghost{}, part: map[string]int{}, cut: map[string]bool{}, cutAt: map[string]time.Time{}, lost: map[string]bool{},
 		trouble: map[string]time.Time{}, skew: map[string]time.Duration{},
-		written: map[types.UID]view.Stamp{}, leases: map[string]*coordinationv1.Lease{}, granted: map[string]types.UID{}, withdrawn: map[string]time.Time{}, notUp: map[string]sighted{}, decoder: &cluster.Decoder{},
+		written: map[types.UID]view.Stamp{}, granted: map[string]types.UID{}, withdrawn: map[string]time.Time{}, notUp: map[string]sighted{}, decoder: &cluster.Decoder{},
 	}
 	w.year.size = years[o.World]
 	w.result.Kinds, w.result.Codes = map[string]int{}, map[string]int{}

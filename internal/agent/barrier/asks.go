@@ -5,7 +5,6 @@ package barrier
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -13,7 +12,6 @@ import (
 	"time"
 
 	"golang.org/x/sync/errgroup"
-	coordinationv1 "k8s.io/api/coordination/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/base/bounded"
@@ -88,22 +86,12 @@ func (r *reads) together(n int, ask func(ctx context.Context, i int)) {
 }
 
 // confirms returns nil if the reporter has the row with that digest, by the certificate that its
-// Pod's annotation names. If the network forbids that request, the reporter writes its counter to a
-// Lease. That Lease must have the row for that Pod, and a view that is not older than the health
-// policy's view limit must have seen the counter advance. For operator's Pods and remote
-// datacenters only that view counts.
+// Pod's annotation names. For operator's Pods and remote datacenters only a controller view counts
+// that is not older than the health policy's view limit.
 func (r *reads) confirms(ctx context.Context, m *cluster.Member, digest string) error {
 	switch h := m.Heartbeat(); {
 	case h == nil:
 		return unconfirmed(words.New(words.ReporterWithoutTLS))
-	case h.Lease:
-		var l coordinationv1.Lease
-		key := types.NamespacedName{Namespace: r.Namespace, Name: heartbeat.LeaseName(m.Ref.Member)}
-		if err := r.client.Get(ctx, key, &l); err != nil {
-			return fmt.Errorf("read Lease %s: %w", key, err)
-		}
-		_, err := heartbeat.Read(&l, m.Pod.UID, digest)
-		return err
 	case m.HeartbeatAt() == "":
 		return unconfirmed(words.New(words.ReporterWithoutAddress))
 	case r.AskHeartbeat != nil:

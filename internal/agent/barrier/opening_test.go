@@ -16,10 +16,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
@@ -545,12 +543,6 @@ func TestTheWindowIsTheOneOfTheHealthPolicy(t *testing.T) {
 // TestNoHarm21PermitsRequireThePinnedAnswer: under permits a plain HTTP 200 is not enough, whoever gives it: the reporter whose certificate the Pod's annotation names must have the row.
 func TestNoHarm21PermitsRequireThePinnedAnswer(t *testing.T) {
 	t.Parallel()
-	onLease := func(uid types.UID) *coordinationv1.Lease {
-		l := &coordinationv1.Lease{}
-		pod := member("demo-rack2-0", "rack2")
-		heartbeat.Fill(l, heartbeat.Owner{Pod: types.NamespacedName{Namespace: ns, Name: pod.Name}, UID: uid, Cluster: "demo"}, 7, api.ReportDigest(byLease().Annotations[api.AnnotationNodeStatusReport]), metav1.NowMicro(), 15)
-		return l
-	}
 	mute := member("demo-rack2-0", "rack2")
 	mute.Annotations = withoutHeartbeat(idB)
 	operators := member("demo-rack2-0", "rack2") // its reporter is part of ScyllaDB's container
@@ -561,7 +553,6 @@ func TestNoHarm21PermitsRequireThePinnedAnswer(t *testing.T) {
 	operators.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: api.ContainerScyllaDB, Ready: true, State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}}}
 	for name, c := range map[string]struct {
 		second *corev1.Pod
-		lease  *coordinationv1.Lease
 		silent error // of the TLS end of the second member
 		policy api.Policy
 		want   string // nothing: it opens
@@ -572,9 +563,6 @@ func TestNoHarm21PermitsRequireThePinnedAnswer(t *testing.T) {
 		"its row names no TLS end":          {second: mute, want: "has no TLS port"},
 		"the same, by the reports":          {second: mute, policy: api.PolicyReports},
 		"another row, by the reports":       {second: member("demo-rack2-0", "rack2"), silent: heartbeat.ErrOtherRow, policy: api.PolicyReports},
-		"by Lease: the substitute":          {second: byLease(), lease: onLease("uid-demo-rack2-0"), silent: errUnreachable},
-		"by Lease, of another Pod":          {second: byLease(), lease: onLease("uid-0"), want: "belongs to another Pod"},
-		"by Lease, and there is none":       {second: byLease(), want: "not found"},
 		"the operator's: the view's answer": {second: operators},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -582,9 +570,6 @@ func TestNoHarm21PermitsRequireThePinnedAnswer(t *testing.T) {
 				objs := []client.Object{
 					joinedService("demo-rack1-0", "rack1", idA), joinedService("demo-rack2-0", "rack2", idB), service(newcomer, "rack3", nil),
 					member("demo-rack1-0", "rack1"), c.second.DeepCopy(), byOperator(allUp()),
-				}
-				if c.lease != nil {
-					objs = append(objs, c.lease.DeepCopy())
 				}
 				w := withView(t, permittedView(), objs...)
 				w.o.Policy = cmp.Or(c.policy, api.PolicyPermits)
@@ -605,20 +590,6 @@ func TestNoHarm21PermitsRequireThePinnedAnswer(t *testing.T) {
 			})
 		})
 	}
-}
-
-// byLease is a member whose number is on a Lease.
-func byLease() *corev1.Pod {
-	p := member("demo-rack2-0", "rack2")
-	text, err := api.EncodeNodeStatusReport(&api.NodeStatusReport{
-		HostID: idB, ObservedNodes: saw(idA, "UP", idB, "UP"), OperationMode: "NORMAL",
-		Heartbeat: &api.ReportHeartbeat{Port: 8083, Fingerprint: strings.Repeat("a", 64), Lease: true},
-	})
-	if err != nil {
-		panic(err)
-	}
-	p.Annotations[api.AnnotationNodeStatusReport] = text
-	return p
 }
 
 // TestNoHarm21AReporterWithoutAPortBlocks: one that serves no readiness cannot confirm its row.

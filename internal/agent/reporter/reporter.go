@@ -65,9 +65,6 @@ type Options struct {
 	// Heartbeat serves the row with a counter over TLS, see package heartbeat; nil serves none. Run
 	// closes it.
 	Heartbeat net.Listener
-	// HeartbeatByLease also writes the counter to a Lease of this Pod, for a controller that cannot
-	// connect to Heartbeat.
-	HeartbeatByLease bool
 	// LeaseNamespace has the controller's Lease with the address of its views; empty follows no
 	// controller. The reporter relays views if it serves a heartbeat.
 	LeaseNamespace string
@@ -138,13 +135,12 @@ func newReporter(o Options) *reporter {
 
 type reporter struct {
 	Options
-	reader    *scylla.Reader
-	metrics   *metrics
-	beat      heartbeat.Beat
-	where     *api.ReportHeartbeat // nil without a heartbeat
-	leaseBeat leaseBeat
-	relay     *relay
-	fetch     func(context.Context, *http.Client, viewwire.Question) (*viewwire.View, error)
+	reader  *scylla.Reader
+	metrics *metrics
+	beat    heartbeat.Beat
+	where   *api.ReportHeartbeat // nil without a heartbeat
+	relay   *relay
+	fetch   func(context.Context, *http.Client, viewwire.Question) (*viewwire.View, error)
 
 	// Only for the loop.
 	state       publish.State
@@ -225,7 +221,6 @@ func (r *reporter) step(ctx context.Context) error {
 	// Before the write: readers of the heartbeat must see a row that cannot be written.
 	if r.beat.Say(value, row.Error == nil); row.Error == nil {
 		r.metrics.heartbeats.Inc()
-		r.renew(ctx)
 	}
 	return r.bring(ctx, value)
 }

@@ -33,7 +33,6 @@ type metrics struct {
 	rowError prometheus.Gauge
 
 	heartbeats prometheus.Counter
-	renewals   *prometheus.CounterVec
 
 	reachable prometheus.Gauge
 	adopted   *prometheus.CounterVec
@@ -61,9 +60,6 @@ func newMetrics() *metrics {
 		heartbeats: prometheus.NewCounter(prometheus.CounterOpts{Name: name("heartbeats_total"),
 			Help: "Polls that returned a status report: each increases the counter of the heartbeat, if it is " +
 				"served."}),
-		renewals: prometheus.NewCounterVec(prometheus.CounterOpts{Name: name("lease_renewals_total"),
-			Help: "Attempts to renew the Lease of the heartbeat, with --heartbeat=lease, by result: ok or error."},
-			[]string{"result"}),
 		reachable: prometheus.NewGauge(prometheus.GaugeOpts{Name: name("controller_reachable"),
 			Help: "1 while the leading controller responds with its view, else 0."}),
 		adopted: prometheus.NewCounterVec(prometheus.CounterOpts{Name: name("views_adopted_total"),
@@ -78,7 +74,7 @@ func newMetrics() *metrics {
 			[]string{"namespace", "cluster", "datacenter"}),
 	}
 	m.registry.MustRegister(m.collectors()...)
-	for _, c := range []*prometheus.CounterVec{m.writes, m.flushes, m.renewals} {
+	for _, c := range []*prometheus.CounterVec{m.writes, m.flushes} {
 		c.WithLabelValues("ok")
 		c.WithLabelValues("error")
 	}
@@ -90,7 +86,7 @@ func newMetrics() *metrics {
 
 func (m *metrics) collectors() []prometheus.Collector {
 	return []prometheus.Collector{m.polls, m.writes, m.flushes, m.observed, m.lastPoll, m.rowError, m.heartbeats,
-		m.renewals, m.reachable, m.adopted, m.viewAge, m.viewEpoch, m.info}
+		m.reachable, m.adopted, m.viewAge, m.viewEpoch, m.info}
 }
 
 // RegisterMetrics registers every metric of the reporter, without values, for the documentation.
@@ -132,7 +128,7 @@ func (r *reporter) serve(l net.Listener, wg *sync.WaitGroup) (stop func()) {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { _, _ = fmt.Fprintln(w, "ok") })
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) {
-		_, row, _ := r.beat.Now()
+		row := r.beat.Digest()
 		w.Header().Set(heartbeat.RowHeader, row)
 		if err := r.ready(); err != nil {
 			http.Error(w, err.Error(), http.StatusServiceUnavailable)
@@ -171,7 +167,7 @@ func (r *reporter) serveHeartbeat(ctx context.Context, wg *sync.WaitGroup) (stop
 	if err != nil {
 		return nil, fmt.Errorf("serve the heartbeat: %w", err)
 	}
-	r.where = &api.ReportHeartbeat{Port: int32(port), Fingerprint: key.Fingerprint, Lease: r.HeartbeatByLease}
+	r.where = &api.ReportHeartbeat{Port: int32(port), Fingerprint: key.Fingerprint}
 	if r.Interval > maxInterval {
 		r.Log.Info(
 			"ScyllaDB is polled more often than --status-report-interval: readers of the heartbeat accept no longer "+

@@ -63,6 +63,13 @@ func (b *Beat) Say(row string, alive bool) {
 	}
 }
 
+// Digest returns the digest of the present row; empty while there is no row.
+func (b *Beat) Digest() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return api.ReportDigest(b.row)
+}
+
 // SetLog sets the node's present place in the log of group 0. It is not part of the row, so that
 // nothing is written when it changes.
 func (b *Beat) SetLog(log raftlog.State) {

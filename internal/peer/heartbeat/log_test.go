@@ -6,10 +6,6 @@ import (
 	"net/http"
 	"testing"
 
-	coordinationv1 "k8s.io/api/coordination/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
-
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/peer/heartbeat"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/scylla/raftlog"
@@ -25,13 +21,6 @@ func TestTheLogTravelsBesideTheNumber(t *testing.T) {
 		b.SetLog(want)
 		if got, err := heartbeat.Ask(t.Context(), c, address, api.ReportDigest(row)); err != nil || got.Log != want || got.Number != 1 {
 			t.Errorf("%+v, %v; want %+v", got, err, want)
-		}
-		l := &coordinationv1.Lease{}
-		heartbeat.Fill(l, heartbeat.Owner{Pod: types.NamespacedName{Namespace: "db", Name: "demo-0"}, UID: "uid-1", Cluster: "demo"}, 7, "d1", metav1.MicroTime{}, 15)
-		heartbeat.FillLog(l, raftlog.State{Schema: "00000000-0000-4000-8000-000000000001"})
-		heartbeat.FillLog(l, want) // the earlier state is removed
-		if got, err := heartbeat.Read(l, "uid-1", "d1"); err != nil || got.Log != want || got.Number != 7 {
-			t.Errorf("by the Lease: %+v, %v; want %+v", got, err, want)
 		}
 	}
 }

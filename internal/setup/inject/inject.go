@@ -57,9 +57,6 @@ type Options struct {
 	WhenSilent api.WhenSilent
 	// FeatureGates of the barriers; empty keeps the value of the previous injection.
 	FeatureGates string
-	// Heartbeat is how the controller gets the heartbeats, "poll" or "lease"; empty keeps the value
-	// of the previous injection.
-	Heartbeat string
 	// RootCredential is off, verify or managed; empty keeps the StatefulSet's annotation. Without
 	// one it is verify for a ScyllaDB that requires passwords.
 	RootCredential credential.Mode
@@ -265,12 +262,6 @@ func (p *plan) explain() {
 		p.note(
 			"while no controller leads, a node joins once the reporter of every member confirms that it sees all "+
 				"nodes UP: without permit, hold or order (%s=%s)", flagSilent, p.o.WhenSilent)
-	}
-	if p.o.Heartbeat == HeartbeatLease {
-		each := max(p.o.Interval, healthpolicy.Interval)
-		p.note(
-			"each Pod renews its Lease every %v for its heartbeat: one write per Pod to the API server, %.2g per "+
-				"second (%s=%s)", each, 1/each.Seconds(), flagHeartbeat, p.o.Heartbeat)
 	}
 	if p.o.Interval > healthpolicy.Interval {
 		p.note(

@@ -526,29 +526,6 @@ func TestThePolicyIsKept(t *testing.T) {
 	}
 }
 
-// A second injection keeps the way of the heartbeat.
-func TestTheWayOfTheHeartbeatIsKept(t *testing.T) {
-	in := input(t, "plain.yaml")
-	lease, other, poll := image, image, image
-	lease.Heartbeat, other.Image, poll.Heartbeat = HeartbeatLease, "example.com/scylla-agent:2", HeartbeatPoll
-	m := stream(t, in, lease, false)
-	for name, c := range map[string]struct {
-		o    Options
-		want int
-	}{"again": {lease, 1}, "another image": {other, 1}, "back": {poll, 0}} {
-		if text := string(stream(t, m.Text, c.o, false).Text); strings.Count(text, "- --heartbeat=lease\n") != c.want {
-			t.Errorf("%s: want it %d times:\n%s", name, c.want, text)
-		}
-	}
-	if diff := cmp.Diff(objects(t, in), objects(t, stream(t, m.Text, Options{}, true).Text)); diff != "" {
-		t.Errorf("undo (-before +after):\n%s", diff)
-	}
-	bad := strings.Replace(string(m.Text), "heartbeat=lease", "heartbeat=none", 1)
-	if _, err := Stream([]byte(bad), other, false); err == nil || !strings.Contains(err.Error(), `.args: unknown --heartbeat="none": use one of poll, lease`) {
-		t.Errorf("what no reporter takes: %v", err)
-	}
-}
-
 // A second injection keeps the interval of the reporter.
 func TestTheIntervalIsKept(t *testing.T) {
 	in := input(t, "plain.yaml")

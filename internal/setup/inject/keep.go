@@ -15,15 +15,6 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/view/healthpolicy"
 )
 
-// Values of Options.Heartbeat.
-const (
-	HeartbeatPoll  = "poll"
-	HeartbeatLease = "lease"
-)
-
-// flagHeartbeat is the reporter's flag for the transport of its heartbeat.
-const flagHeartbeat = "--heartbeat"
-
 // flagInterval is the reporter's flag for the time between two polls.
 const flagInterval = "--status-report-interval"
 
@@ -42,12 +33,11 @@ const flagGates = "--feature-gates"
 // settings are the values that a second injection keeps, so that a user who only changes the image
 // need not repeat them.
 type settings struct {
-	policy    api.Policy
-	silent    api.WhenSilent
-	heartbeat string
-	interval  time.Duration
-	root      credential.Mode
-	gates     string
+	policy   api.Policy
+	silent   api.WhenSilent
+	interval time.Duration
+	root     credential.Mode
+	gates    string
 }
 
 // given returns the settings of the previous injection. Error: a flag in the manifest has a value
@@ -59,12 +49,6 @@ func given(u *unstructured.Unstructured) (settings, error) {
 	}
 	if _, injected := u.GetAnnotations()[api.AnnotationInjected]; !injected {
 		return s, nil
-	}
-	switch s.heartbeat, _ = argOf(u, api.ContainerReporter, flagHeartbeat); s.heartbeat {
-	case "", HeartbeatPoll, HeartbeatLease:
-	default:
-		return s, fmt.Errorf("spec.template.spec.initContainers[%s].args: unknown %s=%s: use one of %s, %s",
-			api.ContainerReporter, flagHeartbeat, shorten(s.heartbeat), HeartbeatPoll, HeartbeatLease)
 	}
 	if text, there := argOf(u, api.ContainerReporter, flagInterval); there {
 		var err error
@@ -99,7 +83,6 @@ func given(u *unstructured.Unstructured) (settings, error) {
 // keep fills unset options with the previous settings. Error: an option conflicts with a previous
 // setting.
 func (o *Options) keep(before settings) error {
-	o.Heartbeat = cmp.Or(o.Heartbeat, before.heartbeat)
 	o.Interval = cmp.Or(o.Interval, before.interval)
 	o.Policy = cmp.Or(o.Policy, before.policy)
 	o.FeatureGates = cmp.Or(o.FeatureGates, before.gates)

@@ -197,10 +197,6 @@ func (p *plan) barrierArgs() []any {
 
 // reporterFlags adds the flags with values other than the reporter's defaults.
 func (p *plan) reporterFlags(reporter object) {
-	if p.o.Heartbeat == HeartbeatLease { // poll is the reporter's default
-		reporter["args"] = append(reporter["args"].([]any), flagHeartbeat+"="+
-			p.o.Heartbeat) //nolint:forcetypeassert // made above
-	}
 	if p.o.Interval != 0 && p.o.Interval != healthpolicy.Interval { // the reporter's default
 		reporter["args"] = append(reporter["args"].([]any), flagInterval+"="+
 			p.o.Interval.String()) //nolint:forcetypeassert // made above

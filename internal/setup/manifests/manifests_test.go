@@ -75,7 +75,7 @@ func TestPoliciesAreAppliedBeforeTheRolesThatTheyLimit(t *testing.T) {
 				}
 			}
 		}
-		if policies != 8 || roles < 2 {
+		if policies != 6 || roles < 2 {
 			t.Errorf("%s: %d policies and bindings, %d roles of members", name, policies, roles)
 		}
 	}

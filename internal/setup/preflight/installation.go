@@ -144,7 +144,6 @@ type Policy struct {
 var Policies = []Policy{
 	{"kubectl-scylla-own-pod-only", words.OwnPodOnly, words.EveryPod},
 	{"kubectl-scylla-own-events-only", words.OwnEventsOnly, words.EveryEvent},
-	{"kubectl-scylla-own-lease-only", words.OwnLeaseOnly, words.EveryLease},
 }
 
 // Admission is the state of one policy: whether it exists, whether it is bound, and the read error.

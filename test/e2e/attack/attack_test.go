@@ -28,7 +28,6 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/peer/heartbeat"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/setup/manifests"
 	"github.com/kubectl-scylla/kubectl-scylla/test/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/test/e2e/plane"
@@ -66,7 +65,6 @@ const (
 	ownEvents             = "writes Events about its own Pod only"
 	thisPod               = "writes to its own Pod only"
 	oneAnnotation         = "writes two annotations"
-	ownLease              = "writes the Lease of its own heartbeat only"
 )
 
 // merge patches a Pod's metadata.
@@ -105,30 +103,6 @@ var attacks = []attack{
 	{name: "what a barrier found", tries: "a barrier writes its blockers to its Pod", happens: "written", run: merge(own, object{"annotations": object{api.AnnotationBarrier: "{}"}})},
 	{name: "what a barrier found, of a peer", tries: "a member writes the blockers of a peer", happens: "refused", run: merge(peer, object{"annotations": object{api.AnnotationBarrier: "{}"}}), refused: thisPod},
 	{name: "what a barrier found, large", tries: "a member writes 24 kB of blockers", happens: "refused", run: merge(own, object{"annotations": object{api.AnnotationBarrier: strings.Repeat("x", 24_000)}}), refused: "at most 20,000 characters"},
-	{name: "own heartbeat", tries: "a reporter creates and renews its heartbeat Lease", happens: "written", run: func(ctx context.Context, c client.Client) error {
-		l := beat(own, own)
-		if err := c.Create(ctx, l); err != nil {
-			return err
-		}
-		heartbeat.Fill(l, heartbeat.Owner{Pod: types.NamespacedName{Namespace: ns, Name: own}, UID: uids[own], Cluster: "db"}, 2, "d", metav1.NowMicro(), 15)
-		return c.Update(ctx, l)
-	}},
-	{name: "heartbeat of a peer", tries: "a member writes the heartbeat of a peer", happens: "refused", run: create(peer, peer), refused: ownLease},
-	{name: "heartbeat of another Pod", tries: "a member creates its Lease with another Pod as owner", happens: "refused", as: tokenOfAnother, run: create(peer, own), refused: ownLease},
-	{name: "heartbeat of no Pod", tries: "a token of the account for no Pod writes a heartbeat", happens: "refused", as: tokenOfNoPod, run: create(own, own), refused: ownLease},
-	{name: "other Lease", tries: "a member writes a leader election Lease", happens: "refused", run: func(ctx context.Context, c client.Client) error {
-		l := beat(own, own)
-		l.Name = "leader-of-others"
-		return c.Create(ctx, l)
-	}, refused: ownLease},
-	{name: "large heartbeat", tries: "a member writes 10 kB to its Lease", happens: "refused", as: tokenOfAnother, run: func(ctx context.Context, c client.Client) error {
-		l := beat(peer, peer)
-		l.Annotations["x"] = strings.Repeat("x", 10_000)
-		return c.Create(ctx, l)
-	}, refused: "at most 200 characters"},
-	{name: "delete a heartbeat", tries: "a member deletes a heartbeat Lease", happens: "refused by RBAC", run: func(ctx context.Context, c client.Client) error {
-		return c.Delete(ctx, beat(own, own))
-	}, refused: "forbidden"},
 	{name: "image", tries: "a member changes the image of a peer", happens: "refused", run: func(ctx context.Context, c client.Client) error {
 		return c.Patch(ctx, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: peer}},
 			client.RawPatch(types.StrategicMergePatchType, []byte(`{"spec":{"containers":[{"name":"scylla","image":"evil"}]}}`)))
@@ -182,18 +156,6 @@ var attacks = []attack{
 
 // uids are those of the Pods, set once they are created.
 var uids = map[string]types.UID{}
-
-// beat is the Lease of a Pod's heartbeat, with that owner.
-func beat(pod, owner string) *coordinationv1.Lease {
-	l := &coordinationv1.Lease{}
-	heartbeat.Fill(l, heartbeat.Owner{Pod: types.NamespacedName{Namespace: ns, Name: owner}, UID: uids[owner], Cluster: "db"}, 1, "d", metav1.NowMicro(), 15)
-	l.Name = heartbeat.LeaseName(pod)
-	return l
-}
-
-func create(pod, owner string) func(context.Context, client.Client) error {
-	return func(ctx context.Context, c client.Client) error { return c.Create(ctx, beat(pod, owner)) }
-}
 
 // event writes an Event.
 func event(name, controller, kind, about string) func(context.Context, client.Client) error {
@@ -286,8 +248,7 @@ func TestAttacks(t *testing.T) {
 	if err := cluster.WaitFor(ctx, "the admission policies", 100*time.Millisecond, func(ctx context.Context) (bool, string, error) {
 		pods := merge(peer, row("{}"))(ctx, who(""))
 		err := event("probe-"+strings.ToLower(rand.Text()), api.ManagedByUs, "Service", peer)(ctx, who(""))
-		lease := create(peer, peer)(ctx, who(""))
-		return lease != nil && strings.Contains(lease.Error(), ownLease) && pods != nil && strings.Contains(pods.Error(), thisPod) && err != nil && strings.Contains(err.Error(), ownEvents), fmt.Sprint(pods, err), nil
+		return pods != nil && strings.Contains(pods.Error(), thisPod) && err != nil && strings.Contains(err.Error(), ownEvents), fmt.Sprint(pods, err), nil
 	}); err != nil {
 		t.Fatal(err)
 	}
@@ -312,9 +273,6 @@ func TestAttacks(t *testing.T) {
 	}
 	if err := event("by-the-controller", api.ManagedByUs, "Service", peer)(t.Context(), cl); err != nil {
 		t.Errorf("the controller: %v", err)
-	}
-	if err := cl.List(t.Context(), &coordinationv1.LeaseList{}, client.MatchingLabels{api.LabelCluster: "db"}); err != nil {
-		t.Errorf("the controller reads no heartbeats: %v", err)
 	}
 	// Nor are other clients that patch Pods and elect a leader, in the same namespace.
 	elects := c.RESTConfig()
