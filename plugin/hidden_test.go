@@ -84,7 +84,7 @@ func TestAttack5NothingHiddenIsInAnInjectedManifest(t *testing.T) {
 		text := strings.NewReplacer("\u009b", `\u009b`, "\u0085", `\u0085`).Replace(string(quoted))
 		sneaky := strings.NewReplacer("metadata: {name: db, ", "metadata: {name: "+text+", ", "# headless", "# head\u202eless").Replace(string(plain))
 		account := strings.Replace(sneaky, "    spec:\n", "    spec:\n      serviceAccountName: "+text+"\n", 1)
-		for _, args := range []string{"", "-o diff", "--undo", "--root-credential=managed", "--rack=z", "--when-controller-silent=Peers"} {
+		for _, args := range []string{"", "-o diff", "--undo", "--root-credential=managed", "--rack=z"} {
 			for _, in := range []string{sneaky, account} {
 				injected(t, name, in, args)
 			}

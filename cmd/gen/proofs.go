@@ -126,9 +126,9 @@ var proofs = []proof{
 	{"A11", "a relayed view carries its age",
 		[]string{"controller/views TestTheServedViewIsTheWrittenOneAndItsAgeIsByOneClock",
 			"internal/peer/viewwire TestAViewIsHandedOnAsItIs"}},
-	{"A12", "without a controller the members decide only if a person has configured it", []string{
-		"internal/agent/barrier TestPeersOpensByTheMembersAlone", "internal/agent/barrier TestPeersNeverOpensOnLess",
-		"internal/setup/inject TestWhatIsDoneWhileNoControllerLeadsIsKept"}},
+	{"A12", "without a controller no new node starts", []string{
+		"internal/agent/barrier TestControllerThatIsSilentBlocks",
+		"internal/agent/barrier TestControllerThatFallsSilentWhileWaiting"}},
 	{"A13", "DOWN counts at once, UNKNOWN after three polls, UP after two; a member that hangs delays no other",
 		[]string{
 			"internal/view TestDebounce", "controller/views TestStatesAreDebounced",

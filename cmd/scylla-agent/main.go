@@ -57,8 +57,6 @@
 //	--policy permits|reports            permits: also require a permit of the controller, one new
 //	                                    node at a time; default permits, and reports if the
 //	                                    Scylla Operator manages the member
-//	--when-controller-silent Wait       with permits, while no controller leads; Peers: use the fresh
-//	                                    rows of the members
 //	--single-report-allow-non-reporting-host-ids     for clusters with external seeds, same as in the
 //	                                    Scylla Operator
 //	--feature-gates BootstrapSynchronisation=true|false   false: ends at once

@@ -295,6 +295,7 @@ func (a *agent) barrierCommand() *cobra.Command {
 	}
 	own.addFlags(cmd.Flags())
 	parse = barrier.AddFlags(cmd.Flags(), &o)
+	removed(cmd.Flags(), "when-controller-silent")
 	return cmd
 }
 

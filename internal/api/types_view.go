@@ -249,11 +249,6 @@ type StatusReportHealthPolicy struct {
 	// CleanUpDeadReports removes the row of a node that no member lists any more from the reports.
 	// It never removes a node.
 	CleanUpDeadReports bool `json:"cleanUpDeadReports"`
-	// WhenControllerSilent is what barriers with the policy permits do while no controller leads,
-	// unless a flag of theirs sets it; empty is Wait.
-	// +optional
-	// +kubebuilder:validation:Enum=Wait;Peers
-	WhenControllerSilent WhenSilent `json:"whenControllerSilent,omitempty"`
 	// Overridden are the fields that annotations set, sorted.
 	// +optional
 	// +kubebuilder:validation:MaxItems=16
@@ -267,18 +262,6 @@ type HealthProfile string
 const (
 	ProfileProduction  HealthProfile = "production"
 	ProfileDevelopment HealthProfile = "development"
-)
-
-// WhenSilent is what a barrier with the policy permits does while no controller leads.
-type WhenSilent string
-
-// Values of WhenSilent.
-const (
-	// WhenSilentWait waits for a controller.
-	WhenSilentWait WhenSilent = "Wait"
-	// WhenSilentPeers decides by the other members only. It gives up the guarantees of the
-	// controller: holds, permits, and new nodes that start one after another.
-	WhenSilentPeers WhenSilent = "Peers"
 )
 
 // AnnotationHealthPrefix begins the annotations of StatefulSets that override a field of their

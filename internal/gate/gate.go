@@ -17,7 +17,6 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/scylla/release"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/view"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/view/healthpolicy"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
@@ -64,20 +63,12 @@ type Reads interface {
 	// Confirm returns nil for each reporter that has the row with that digest. If pinned is true,
 	// the reporter must also confirm it by the certificate in its Pod's annotation.
 	Confirm(reporters []*cluster.Member, digests map[string]string, pinned bool) []error
-	// Heartbeats asks the reporter of each sighting for the counter that confirms its row.
-	Heartbeats(of []*view.Sighting) []Beat
 	// Relays finds the reporters of these members that relay views, by member; a member whose Pod
 	// could not be read is in unread.
 	Relays(members []string) (found []Relay, unread []string)
 	// Views returns the answers of relays that are asked for the controller's view. A relay whose
 	// newest view is the view in the question need not send it again.
 	Views([]Question) []Told
-}
-
-// Beat is the answer to one request for a heartbeat. Failed is true if no answer confirms the row.
-type Beat struct {
-	Number int64
-	Failed bool
 }
 
 // Relay is where one member's reporter relays views.
@@ -107,8 +98,6 @@ type Self struct {
 	Policy api.Policy
 	// Stabilisation is how long all nodes must be UP continuously; nil takes the health policy.
 	Stabilisation *time.Duration
-	// WhenSilent is the mode without a leading controller; empty takes the health policy.
-	WhenSilent api.WhenSilent
 	// AllowNonReporting is --single-report-allow-non-reporting-host-ids.
 	AllowNonReporting bool
 
@@ -142,7 +131,6 @@ type Gate struct {
 	stability  stability
 	permits    permits
 	relays     relays
-	peers      peering
 	last       earlier
 	annotation annotation
 	ran        hostid.ID // with which ScyllaDB has run in this Pod; empty while unknown
@@ -192,7 +180,7 @@ func (g *Gate) judge(changed cluster.Kinds) bootstrap.Verdict {
 	}
 	// Reading all Pods costs O(N^2) bytes for N nodes: only the final check reads them.
 	v, known := g.decide()
-	v = g.byPeers(g.explainNoView(g.settle(v, known)), known)
+	v = g.explainNoView(g.settle(v, known))
 	g.remember(v, known)
 	return v
 }

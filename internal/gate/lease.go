@@ -19,7 +19,6 @@ type leaseWatch struct {
 	renewed  time.Time // the Lease's renewTime at the last reading
 	looked   bool
 	advanced bool // a renewal by a holder was observed
-	gone     bool // no holder, or not renewed for too long, at the last reading
 	// the holder, if it renews the Lease and lists the cluster as unprotected at the last reading
 	unprotected string
 }
@@ -31,7 +30,7 @@ func (g *Gate) silent(now time.Time) (silent words.Message, since time.Time) {
 	if w.first.IsZero() {
 		w.first = now
 	}
-	w.gone, w.unprotected = false, ""
+	w.unprotected = ""
 	name := g.reads.LeaseName()
 	l, unread := g.reads.Lease()
 	switch {
@@ -56,10 +55,10 @@ func (g *Gate) silent(now time.Time) (silent words.Message, since time.Time) {
 	w.looked, w.renewed = true, renewed
 	switch who, since, gone := w.monitor.Silent(now); {
 	case holder == "": // a holder that stops renews the Lease once more without a holder
-		w.advanced, w.gone = false, true
+		w.advanced = false
 		return words.New(words.LeaseWithoutHolder, "lease", name), w.first
 	case gone:
-		w.advanced, w.gone = false, true
+		w.advanced = false
 		if who == "" {
 			who = holder
 		}

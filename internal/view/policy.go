@@ -70,8 +70,6 @@ func Policy() []limit {
 			Field: healthpolicy.FieldMinQuorum},
 		{Name: "clean-up of dead reports", Value: standard.CleanUpDeadReports, Meaning: words.LimitCleanUp,
 			Field: healthpolicy.FieldCleanUp},
-		{Name: "while no controller leads", Value: standard.WhenControllerSilent, Meaning: words.LimitSilent,
-			Flag: "scylla-agent barrier --when-controller-silent", Field: healthpolicy.FieldSilent},
 	}
 	cures := healthpolicy.Cures()
 	for i := range all {

@@ -455,11 +455,8 @@ var (
 	ReporterTimedOut    = define("ReporterTimedOut", "no response from {address} within {limit}")
 	ReporterRefuses     = define("ReporterRefuses", "{address} responds with {status}[: {words}]")
 	ReporterHasOtherRow = define("ReporterHasOtherRow", "its status report differs from its Pod's annotation")
-	ReporterUnconfirmed = define("ReporterUnconfirmed", "no heartbeat confirms its status report")
 	BarrierFound        = define("BarrierFound", "{why}")
 
-	DecidedByPeers = define("DecidedByPeers",
-		"no controller is leader: decided by the members' own current status reports only; permits, the queue and blocks by the controller do not apply (--when-controller-silent=Peers)")
 	RelaysAreFresh = define("RelaysAreFresh",
 		"only this Pod cannot reach the API server: {answering} other members' reporters respond with a current controller view, but a barrier never opens on a relayed controller view ({error})")
 	RelaysAreOld = define("RelaysAreOld",

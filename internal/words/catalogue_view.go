@@ -45,7 +45,6 @@ var (
 	HealthGiveNumber   = define("HealthGiveNumber", "specify a number from {least} to {most}")
 	HealthGiveSwitch   = define("HealthGiveSwitch", "specify true or false")
 	HealthGiveProfile  = define("HealthGiveProfile", "specify production or development")
-	HealthGiveSilent   = define("HealthGiveSilent", "specify Wait or Peers")
 
 	DeadReports = define("DeadReports",
 		"no member lists {nodes&} any more, and the reports still contain {nodes?its status report|their status reports}, because {why}; to remove {nodes?it|them}: {*}")
@@ -71,8 +70,6 @@ var (
 	LimitProfile = define("LimitProfile", "purpose of the cluster: it sets the default of the minimum quorum")
 	LimitQuorum  = define("LimitQuorum",
 		"minimum number of reporting members after the clean-up of dead reports. Default: 3, or the number of members if that is more; in profile development the number of members")
-	LimitSilent = define("LimitSilent",
-		"behaviour of a barrier that requires permits while no controller leads. Wait: it waits for a controller; Peers: a plain join depends only on the members' reports, without a permit or a queue")
 	LimitCleanUp = define("LimitCleanUp",
 		"removes the status report of a node that no member lists any more from the reports, after the time dead. Default: off if the minimum quorum is below 3")
 	LimitTrailing = define("LimitTrailing",

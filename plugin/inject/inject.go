@@ -35,7 +35,6 @@ type options struct {
 	files  files
 	output string
 	policy string
-	silent string
 	root   string
 	undo   bool
 	// floating accepts an image without a fixed version.
@@ -100,9 +99,6 @@ func (o *options) addFlags(cmd *cobra.Command) {
 	f.StringVar(&o.policy, "policy", "",
 		"What a barrier requires to open. permits: status reports and a permit; the controller admits one new node "+
 			"at a time. reports: status reports only. Default: as injected before, otherwise permits.")
-	f.StringVar(&o.silent, "when-controller-silent", "",
-		"With permits: what a barrier does while no controller leads. Wait: wait for one. Peers: open if all "+
-			"members confirm it. Default: as injected before, otherwise the cluster's health policy.")
 	f.StringVar(&o.o.FeatureGates, "feature-gates", "",
 		"BootstrapSynchronisation=true|false. false: barriers open at once and check nothing. Default: as before, "+
 			"otherwise true.")
@@ -127,16 +123,13 @@ func (o *options) addFlags(cmd *cobra.Command) {
 	o.dryRun.AddFlag(cmd)
 	cli.Rarely(cmd, "policy", "allow-floating-tag", "allow-version", "cluster-label", "controller-namespace",
 		"datacenter", "feature-gates", "rack", "root-credential", "start-with-one",
-		"status-report-interval", "when-controller-silent")
+		"status-report-interval")
 	_ = cmd.RegisterFlagCompletionFunc("skip-check",
 		cobra.FixedCompletions([]string{checkData, checkCreate}, cobra.ShellCompDirectiveNoFileComp))
 	_ = cmd.RegisterFlagCompletionFunc("output",
 		cobra.FixedCompletions([]string{"yaml", "diff"}, cobra.ShellCompDirectiveNoFileComp))
 	_ = cmd.RegisterFlagCompletionFunc("policy",
 		cobra.FixedCompletions([]string{string(api.PolicyPermits), string(api.PolicyReports)},
-			cobra.ShellCompDirectiveNoFileComp))
-	_ = cmd.RegisterFlagCompletionFunc("when-controller-silent",
-		cobra.FixedCompletions([]string{string(api.WhenSilentWait), string(api.WhenSilentPeers)},
 			cobra.ShellCompDirectiveNoFileComp))
 	_ = cmd.RegisterFlagCompletionFunc("root-credential",
 		cobra.FixedCompletions([]string{string(credential.Off), string(credential.Verify), string(credential.Managed)},
@@ -151,7 +144,6 @@ func (o *options) Complete(cmd *cobra.Command, args []string) error {
 	}
 	o.o.Namespace = ns
 	o.o.Policy = api.Policy(o.policy)
-	o.o.WhenSilent = api.WhenSilent(o.silent)
 	o.o.RootCredential = credential.Mode(o.root)
 	if len(args) > 0 {
 		o.cluster = args[0]
@@ -176,13 +168,6 @@ func (o *options) Validate(cmd *cobra.Command) error {
 		return exit.Usagef("specify the image of scylla-agent with --image")
 	case o.policy != "" && o.o.Policy != api.PolicyReports && o.o.Policy != api.PolicyPermits:
 		return exit.Usagef("unknown --policy=%q: use one of permits, reports", o.policy)
-	case o.silent != "" && o.o.WhenSilent != api.WhenSilentWait && o.o.WhenSilent != api.WhenSilentPeers:
-		return exit.Usagef("unknown --when-controller-silent=%q: use one of %s, %s", o.silent, api.WhenSilentWait,
-			api.WhenSilentPeers)
-	case o.silent != "" && o.policy == string(api.PolicyReports):
-		return exit.Usagef("--when-controller-silent requires --policy=%s", api.PolicyPermits)
-	case o.silent != "" && o.undo:
-		return exit.Usagef("--when-controller-silent cannot be used with --undo")
 	case o.o.FeatureGates != "" && o.undo:
 		return exit.Usagef("--feature-gates cannot be used with --undo")
 	case o.root != "" && !slices.Contains(inject.CredentialModes(), o.o.RootCredential):

@@ -119,8 +119,8 @@ func (l *live) goOn(err error) error {
 			interval = l.o.Interval.String()
 		}
 		for _, f := range []struct{ name, value, without string }{
-			{"--image", l.o.Image, ""}, {"--policy", l.policy, ""}, {"--when-controller-silent", l.silent, ""},
-			{"--root-credential", l.root, ""}, {"--status-report-interval", interval, ""},
+			{"--image", l.o.Image, ""}, {"--policy", l.policy, ""}, {"--root-credential", l.root, ""},
+			{"--status-report-interval", interval, ""},
 			{"--datacenter", l.o.Datacenter, ""}, {"--rack", l.o.Rack, ""},
 			{"--controller-namespace", l.o.ControllerNamespace, cli.DefaultControllerNamespace},
 		} {

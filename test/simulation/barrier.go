@@ -3,7 +3,6 @@
 package simulation
 
 import (
-	"slices"
 	"strings"
 	"time"
 
@@ -68,7 +67,6 @@ type opening struct {
 	member   string
 	at       time.Time
 	decision bootstrap.Decision
-	byPeers  bool // and not by a permit
 	// down are the members that had been out of reach for longer than the bound.
 	down []string
 }
@@ -120,10 +118,7 @@ func (w *world) say(p *pod) {
 
 func (w *world) open(p *pod) {
 	v := p.barrier.verdict
-	p.opened = &opening{member: p.name, at: w.now, decision: v.Decision, byPeers: byPeers(v)}
-	if p.opened.byPeers {
-		w.result.ByPeers++
-	}
+	p.opened = &opening{member: p.name, at: w.now, decision: v.Decision}
 	p.opened.down = w.longDown()
 	w.judgePermit(p, v.Decision)
 	switch v.Decision {
@@ -207,19 +202,12 @@ func (w *world) self(p *pod) gate.Self {
 	if w.permits() && !w.without(OffPermit) {
 		s.Policy = api.PolicyPermits
 	}
-	if w.peers() && !w.without(OffPeers) {
-		s.WhenSilent = api.WhenSilentPeers
-	}
 	if p.stage == launching {
 		s.Volume = w.query(p.claim.disk).volume
 		s.Launcher, s.Just = true, w.now.Sub(p.opened.at) < 30*time.Second
 		s.Annotation = p.obj.Annotations[api.AnnotationBarrier]
 	}
 	return s
-}
-
-func byPeers(v bootstrap.Verdict) bool {
-	return slices.ContainsFunc(v.Notes, func(m words.Message) bool { return m.Code == words.DecidedByPeers })
 }
 
 const kindsOfBarrier = cluster.KindServices | cluster.KindStatefulSets | cluster.KindReports | cluster.KindStatusReport
@@ -286,7 +274,6 @@ func (w *world) launch(p *pod) (*startArgs, bool) {
 		case gate.LaunchWaits:
 			return nil, false
 		case gate.LaunchStarts:
-			p.opened.byPeers = byPeers(p.barrier.verdict)
 			return args, true
 		}
 		if l.judges = true; !w.without(OffLauncher) {

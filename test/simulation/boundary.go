@@ -37,16 +37,15 @@ const (
 type source string
 
 const (
-	readCluster    source = "Cluster"
-	readReport     source = "Report"
-	readLease      source = "Lease"
-	readClaim      source = "Claim"
-	readPodUID     source = "PodUID"
-	readPods       source = "Pods"
-	readConfirm    source = "Confirm"
-	readHeartbeats source = "Heartbeats"
-	readRelays     source = "Relays"
-	readViews      source = "Views"
+	readCluster source = "Cluster"
+	readReport  source = "Report"
+	readLease   source = "Lease"
+	readClaim   source = "Claim"
+	readPodUID  source = "PodUID"
+	readPods    source = "Pods"
+	readConfirm source = "Confirm"
+	readRelays  source = "Relays"
+	readViews   source = "Views"
 )
 
 // before and after one kind of reading.
@@ -451,11 +450,6 @@ func (x *watched) Pods(of *cluster.Cluster) (o cluster.Objects, digests map[stri
 
 func (x *watched) Confirm(of []*cluster.Member, digests map[string]string, pinned bool) (out []error) {
 	x.read(readConfirm, func() { out = x.reads.Confirm(of, digests, pinned) })
-	return out
-}
-
-func (x *watched) Heartbeats(of []*view.Sighting) (out []gate.Beat) {
-	x.read(readHeartbeats, func() { out = x.reads.Heartbeats(of) })
 	return out
 }
 

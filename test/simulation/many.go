@@ -9,7 +9,7 @@ import (
 
 // Total of many runs.
 type Total struct {
-	Seeds, Failed, Faults, LetThrough, Joined, Lost, Unsafe, SecondClusters, EndlessWaits, Backwards, Unpermitted, Together, ByPeers, Recreated, FailEarly, UnsafeStarts, WrongStarts int
+	Seeds, Failed, Faults, LetThrough, Joined, Lost, Unsafe, SecondClusters, EndlessWaits, Backwards, Unpermitted, Together, Recreated, FailEarly, UnsafeStarts, WrongStarts int
 	Outcomes
 }
 
@@ -29,7 +29,6 @@ func (t *Total) Add(r *Result) {
 	t.Backwards += r.Backwards
 	t.Unpermitted += r.Unpermitted
 	t.Together += r.Together
-	t.ByPeers += r.ByPeers
 	t.Recreated += r.Recreated
 	t.FailEarly += r.FailEarly
 	t.UnsafeStarts += r.UnsafeStarts

@@ -98,16 +98,9 @@ func (w *world) hole() {
 		w.scaleUp()
 		return
 	}
-	lasts := 4 * time.Minute
-	if w.peers() {
-		lasts *= 2 // it takes longer to be sure that no controller leads
-	}
+	const lasts = 4 * time.Minute
 	w.result.Faults++
 	w.muteReporters(w.now.Add(lasts))
-	if w.peers() {
-		w.tracef("FAULT no controller leads for %s", lasts)
-		w.endController(lasts)
-	}
 	p := pick(w, all)
 	w.after(w.between(10*time.Second, 20*time.Second), func() {
 		w.tracef("FAULT ScyllaDB in %s dies", p.name)
@@ -251,5 +244,24 @@ func (w *world) turn(newcomer string) {
 		w.net.unheard[name] = w.now.Add(time.Minute)
 		w.after(time.Minute, func() { delete(w.net.unheard, name) })
 		return
+	}
+}
+
+// absentControllers lets no controller lead for minutes, twice in a seed, and scales the cluster up meanwhile. It draws from a source of its own.
+func (w *world) absentControllers() {
+	if !w.permits() || w.Seed%13 != 0 || w.Hole {
+		return
+	}
+	rng := rand.New(rand.NewPCG(w.Seed, 0x9ee5))
+	for i := range 2 {
+		at := time.Duration(3+13*i)*time.Minute + lasts(rng, 0, 5*time.Minute)
+		away := lasts(rng, 3*time.Minute, 7*time.Minute)
+		set := rng.IntN(3)
+		w.after(at, func() {
+			w.result.Faults++
+			w.tracef("FAULT no controller leads for %s", away.Round(time.Second))
+			w.endController(away)
+		})
+		w.after(at+lasts(rng, 20*time.Second, 90*time.Second), func() { w.scaleUpSet(w.sets[set%len(w.sets)]) })
 	}
 }

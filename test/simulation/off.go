@@ -46,8 +46,6 @@ const (
 	OffRelays      Off = "relays"
 	OffOne         Off = "one at a time"
 	OffLauncher    Off = "the launcher's judgement"
-	OffPeers       Off = "Peers"
-	OffPeersBeats  Off = "heartbeats of Peers"
 )
 
 // Protection is one row of the published table.
@@ -87,8 +85,6 @@ func Protections() []Protection {
 		{[]Off{OffRelays}, "they hand on no view", true},
 		{[]Off{OffOne}, "eight permits at once", true},
 		{[]Off{OffLauncher}, "it starts ScyllaDB as soon as it has seeds", false},
-		{[]Off{OffPeers}, "no barrier has the flag", true},
-		{[]Off{OffPeersBeats}, "each seems to advance, for Peers", true},
 
 		{[]Off{OffReport, OffPods}, "", false},
 		{[]Off{OffPods, OffReporters}, "", false},

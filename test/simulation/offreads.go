@@ -127,16 +127,6 @@ func (b *blind) Confirm(of []*cluster.Member, digests map[string]string, pinned 
 	return out
 }
 
-func (b *blind) Heartbeats(of []*view.Sighting) []gate.Beat {
-	out := b.watched.Heartbeats(of)
-	for i := range out {
-		if b.w.without(OffPeersBeats) {
-			out[i] = gate.Beat{Number: int64(b.w.now.Sub(start))}
-		}
-	}
-	return out
-}
-
 func (b *blind) Views(questions []gate.Question) []gate.Told {
 	out := b.watched.Views(questions)
 	for i := range out {

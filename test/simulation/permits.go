@@ -62,8 +62,7 @@ const behind = 30 * time.Second
 // judgePermit: no node starts for the first time without an existing permit, or one that existed a moment ago, in a view that was confirmed a moment ago; and where one may join at
 // once, no node starts while another one is joining.
 func (w *world) judgePermit(p *pod, d bootstrap.Decision) {
-	// A barrier that uses the members' rows alone gives up permits, and the rule that one newcomer starts after the other.
-	if !w.permits() || d.Permit() == "" || p.opened.byPeers {
+	if !w.permits() || d.Permit() == "" {
 		return
 	}
 	if w.judgeGranted(p); w.now.Sub(w.stood) > w.limits.ViewLimit.Duration+behind {
@@ -76,7 +75,7 @@ func (w *world) judgePermit(p *pod, d bootstrap.Decision) {
 // judgeLaunch is judgePermit when the launcher starts ScyllaDB, by whatever view was written last.
 func (w *world) judgeLaunch(p *pod) {
 	o, d := p.opened, p.claim.disk
-	if w.permits() && o != nil && o.decision.Permit() != "" && !o.byPeers && !d.asked && d.group == nil {
+	if w.permits() && o != nil && o.decision.Permit() != "" && !d.asked && d.group == nil {
 		w.judgeGranted(p)
 		w.judgeTogether(p)
 	}
@@ -98,7 +97,7 @@ func (w *world) judgeTogether(p *pod) {
 		if _, granted := w.granted[name]; q.stage == launching && !granted {
 			continue
 		}
-		if q != p && q.stage >= launching && !q.deleting && q.opened != nil && !q.opened.byPeers && q.opened.decision.Permit() != "" && !q.claim.disk.complete && w.most() == 1 {
+		if q != p && q.stage >= launching && !q.deleting && q.opened != nil && q.opened.decision.Permit() != "" && !q.claim.disk.complete && w.most() == 1 {
 			w.result.Together++
 			w.violate("two at once: %s starts while %s, let through at %s, is on its way in", p.name, name, q.opened.at.Sub(start).Round(time.Second))
 		}

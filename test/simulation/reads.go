@@ -9,13 +9,11 @@ import (
 	coordinationv1 "k8s.io/api/coordination/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/kubectl-scylla/kubectl-scylla/controller/heartbeats"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/gate"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/view"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
@@ -142,18 +140,6 @@ func (r *reads) Confirm(reporters []*cluster.Member, digests map[string]string, 
 func (r *reads) confirms(q *pod, m *cluster.Member, digest string) bool {
 	h := m.Heartbeat()
 	return h != nil && (r.w.Mum || q.fingerprint() == h.Fingerprint && q.reporter.beat.digest == digest)
-}
-
-func (r *reads) Heartbeats(of []*view.Sighting) []gate.Beat {
-	out := make([]gate.Beat, len(of))
-	for i, e := range of {
-		lost := r.w.net.chance(0.02)
-		number, ok := r.w.says(&heartbeats.Target{
-			Pod: types.NamespacedName{Namespace: namespace, Name: e.Ref.Member}, Address: e.HeartbeatAt(), Fingerprint: e.Heartbeat().Fingerprint, Digest: e.Digest,
-		})
-		out[i] = gate.Beat{Number: number, Failed: lost || !ok}
-	}
-	return out
 }
 
 func (r *reads) Relays(members []string) (found []gate.Relay, unread []string) {

@@ -71,8 +71,6 @@ type Result struct {
 	Unpermitted, Together int
 	// WrongStarts: gates that opened although what they read last, or could have read, forbade it.
 	WrongStarts int
-	// ByPeers: starts that were decided by the members alone while no controller led.
-	ByPeers int
 	// Recreated: how often the cluster report was deleted, and made anew.
 	Recreated int
 	// Let through: joins and replacements that the barrier opened for. Joined of them became members. Lost were cancelled or rolled back because of a

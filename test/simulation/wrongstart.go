@@ -112,11 +112,6 @@ func (w *world) judgeOpening(p *pod, v bootstrap.Verdict) {
 	switch m := x.permit(); {
 	case !v.Decision.Guarded() || w.Mum:
 		return
-	case byPeers(v):
-		if x.unled() == "" {
-			w.wrongStart("%s is let through by the members, and a controller leads", p.name)
-		}
-		return
 	case w.permits() && m != nil && m.Kind != v.Decision.Permit():
 		w.wrongStart("%s is let through as %s, and its permit is to %s", p.name, v.Decision, m.Kind)
 		return

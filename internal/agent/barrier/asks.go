@@ -94,36 +94,14 @@ func (r *reads) confirms(ctx context.Context, m *cluster.Member, digest string) 
 		return unconfirmed(words.New(words.ReporterWithoutTLS))
 	case m.HeartbeatAt() == "":
 		return unconfirmed(words.New(words.ReporterWithoutAddress))
-	case r.AskHeartbeat != nil:
-		_, err := r.AskHeartbeat(ctx, m.Ref.Member)
-		return err
+	case r.AskPinned != nil:
+		return r.AskPinned(ctx, m.Ref.Member)
 	default:
 		c := pinned.NewClient(h.Fingerprint)
 		defer c.CloseIdleConnections()
 		_, err := heartbeat.Ask(ctx, c, m.HeartbeatAt(), digest)
 		return err
 	}
-}
-
-// Heartbeats queries each reporter by its pinned certificate.
-func (r *reads) Heartbeats(of []*view.Sighting) []gate.Beat {
-	out, at := make([]gate.Beat, len(of)), make([]gate.Relay, len(of))
-	for i, e := range of {
-		at[i] = gate.Relay{Member: e.Ref.Member, Address: e.HeartbeatAt(), Fingerprint: e.Heartbeat().Fingerprint}
-	}
-	r.members.keep(at)
-	r.together(len(of), func(ctx context.Context, i int) {
-		var err error
-		if r.AskHeartbeat != nil {
-			out[i].Number, err = r.AskHeartbeat(ctx, at[i].Member)
-		} else {
-			var answer heartbeat.Answer
-			answer, err = heartbeat.Ask(ctx, r.members[at[i]], at[i].Address, of[i].Digest)
-			out[i].Number = answer.Number
-		}
-		out[i].Failed = err != nil
-	})
-	return out
 }
 
 // Views asks all relays in parallel. It takes at most viewwire.RelayTimeout.

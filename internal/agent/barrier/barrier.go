@@ -77,10 +77,9 @@ type Options struct {
 	Stabilisation *time.Duration
 	// Ask returns nil if the reporter at host:port is ready with that digest; nil means HTTP.
 	Ask func(ctx context.Context, address, digest string) error
-	// WhenSilent is the mode without a leading controller; empty takes the health policy.
-	WhenSilent api.WhenSilent
-	// AskHeartbeat reads a reporter's heartbeat counter, which confirms its row; nil means HTTPS.
-	AskHeartbeat func(ctx context.Context, member string) (int64, error)
+	// AskPinned returns nil if a member's reporter confirms its row by its certificate; nil means
+	// HTTPS.
+	AskPinned func(ctx context.Context, member string) error
 	// AskView reads the view that a member's reporter relays; nil means HTTPS.
 	AskView func(ctx context.Context, member string, q viewwire.Question) (*viewwire.View, error)
 	// Launcher is set by the launcher, which judges again right before ScyllaDB starts; else nil.

@@ -131,7 +131,7 @@ func newWorld(t *testing.T, objs ...client.Object) *world {
 	w.o = Options{
 		NewClient: func() (client.WithWatch, error) { return w.c, nil },
 		Namespace: ns, Service: newcomer, PodUID: "uid-1",
-		QueryFile: filepath.Join(w.dir, "bootstrapped.json"), LeaseNamespace: "kubectl-scylla", Ask: w.ask, AskHeartbeat: w.askHeartbeat,
+		QueryFile: filepath.Join(w.dir, "bootstrapped.json"), LeaseNamespace: "kubectl-scylla", Ask: w.ask, AskPinned: w.askPinned,
 		AskView:       func(context.Context, string, viewwire.Question) (*viewwire.View, error) { return nil, viewwire.ErrNone },
 		Stabilisation: new(time.Duration(0)),
 		Policy:        api.PolicyReports, // the conditions of permits have their own tests
@@ -149,12 +149,12 @@ func (w *world) ask(_ context.Context, address, _ string) error {
 	return w.silent[address]
 }
 
-// askHeartbeat stands for the TLS end of a member's reporter.
-func (w *world) askHeartbeat(_ context.Context, member string) (int64, error) {
+// askPinned stands for the TLS end of a member's reporter.
+func (w *world) askPinned(_ context.Context, member string) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.asked[member]++
-	return int64(w.asked[member]), w.silent[member]
+	return w.silent[member]
 }
 
 func (w *world) setSilent(address string, err error) {

@@ -20,11 +20,10 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/peer/heartbeat"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/peer/viewwire"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/view"
 	"github.com/kubectl-scylla/kubectl-scylla/test/run/pinnedserver"
 )
 
-// A reporter that starts again makes a certificate and keeps its address: the barrier reaches it by the new one, for its heartbeat and for the view.
+// A reporter that starts again makes a certificate and keeps its address: the barrier reaches it by the new one, for its row and for the view.
 func TestAReporterThatStartsAgainIsReached(t *testing.T) {
 	t.Parallel()
 	row := func(port int32, fingerprint string) string {
@@ -53,7 +52,7 @@ func TestAReporterThatStartsAgainIsReached(t *testing.T) {
 		client: w.c, name: "demo", ctx: t.Context(), metrics: newMetrics()}
 	r := &reads{barrier: b, ctx: t.Context()}
 	t.Cleanup(r.close)
-	ask := func() (number int64, answered bool) {
+	ask := func() (confirmed, relayed bool) {
 		o, err := kube.Load(t.Context(), w.c, cluster.Key{Namespace: ns, Name: "demo"}, kube.LoadOptions{Source: cluster.SourceAnnotation})
 		if err != nil {
 			t.Fatal(err)
@@ -64,18 +63,15 @@ func TestAReporterThatStartsAgainIsReached(t *testing.T) {
 		if len(relays) != 1 || unread != nil {
 			t.Fatalf("relays %v, unread %v: want the one whose Pod exists", relays, unread)
 		}
-		of := view.Of(c)
-		of[0].Digest = digest
-		beat := r.Heartbeats([]*view.Sighting{&of[0]})[0]
-		return beat.Number, r.Views([]gate.Question{{Relay: relays[0]}})[0].Answered && !beat.Failed
+		return r.confirms(t.Context(), c.Member("demo-rack1-0"), digest) == nil, r.Views([]gate.Question{{Relay: relays[0]}})[0].Answered
 	}
-	if number, answered := ask(); number != 0 || answered {
-		t.Fatalf("another certificate: number %d, answered %v", number, answered)
+	if confirmed, relayed := ask(); confirmed || relayed {
+		t.Fatalf("another certificate: confirmed %v, relayed %v", confirmed, relayed)
 	}
 	w.update(pod, func() {
 		pod.Annotations[api.AnnotationNodeStatusReport] = row(reporter.Port, reporter.Fingerprint)
 	})
-	if number, answered := ask(); number != 1 || !answered {
-		t.Errorf("its certificate: number %d, answered %v", number, answered)
+	if confirmed, relayed := ask(); !confirmed || !relayed {
+		t.Errorf("its certificate: confirmed %v, relayed %v", confirmed, relayed)
 	}
 }

@@ -15,7 +15,7 @@ import (
 func (b *barrier) self() gate.Self {
 	s := gate.Self{
 		Namespace: b.Namespace, Member: b.Service, Pod: b.Pod, Claim: b.PVC, Policy: b.Policy,
-		Stabilisation: b.Stabilisation, WhenSilent: b.WhenSilent, AllowNonReporting: b.AllowNonReporting,
+		Stabilisation: b.Stabilisation, AllowNonReporting: b.AllowNonReporting,
 	}
 	if l := b.Launcher; l != nil {
 		s.Launcher, s.Just, s.Annotation = true, l.Just, l.Annotation

@@ -17,7 +17,7 @@ import (
 // AddFlags adds the flags of the barrier with their defaults. parse sets the options from them;
 // usage errors name the flag. The launcher reads the flags of its Pod's barrier in the same way.
 func AddFlags(fs *pflag.FlagSet, o *Options) (parse func() error) {
-	var gates, address, policy, silent string
+	var gates, address, policy string
 	var stabilisation time.Duration
 	fs.StringVar(&o.Service, "service-name", "", "name of the member Service (default: the Pod's name)")
 	fs.StringVar(&o.Cluster, "selector-label-value", "",
@@ -41,10 +41,6 @@ func AddFlags(fs *pflag.FlagSet, o *Options) (parse func() error) {
 		"permits: also require a permit of the controller, one new node at a time; reports: require only status "+
 			"reports "+
 			"(default: permits; with the Scylla Operator: reports)")
-	fs.StringVar(&silent, "when-controller-silent", "",
-		"with permits, while no controller leads. Wait: wait for one; Peers: open once the reporter of every member "+
-			"confirms that it sees all nodes UP, without permit, hold or order "+
-			"(default: whenControllerSilent in status.healthPolicy of the cluster's report, else Wait)")
 	fs.StringVar(&gates, "feature-gates", "", api.GateBootstrapSynchronisation+"=true|false (default true)")
 	fs.StringVar(&address, "metrics-bind-address", ":8082",
 		"address of /metrics and /healthz while waiting; 0 disables it")
@@ -55,12 +51,12 @@ func AddFlags(fs *pflag.FlagSet, o *Options) (parse func() error) {
 		if address != "" && address != "0" {
 			o.Listen = func() (net.Listener, error) { return net.Listen("tcp", address) }
 		}
-		return o.parse(gates, policy, silent)
+		return o.parse(gates, policy)
 	}
 }
 
 // parse sets the options that are text.
-func (o *Options) parse(gates, policy, silent string) error {
+func (o *Options) parse(gates, policy string) error {
 	enabled, err := api.ParseFeatureGates(gates)
 	if err != nil {
 		return exit.Usagef("--feature-gates: %w", err)
@@ -78,9 +74,6 @@ func (o *Options) parse(gates, policy, silent string) error {
 	if o.Policy, err = ParsePolicy(policy); err != nil {
 		return exit.Usagef("--policy: %w", err)
 	}
-	if o.WhenSilent, err = ParseWhenSilent(silent); err != nil {
-		return exit.Usagef("--when-controller-silent: %w", err)
-	}
 	return nil
 }
 
@@ -92,14 +85,4 @@ func ParsePolicy(text string) (api.Policy, error) {
 		return p, nil
 	}
 	return "", fmt.Errorf("unknown policy %q: use one of %s, %s", text, api.PolicyPermits, api.PolicyReports)
-}
-
-// ParseWhenSilent parses "Wait", "Peers", or "" (the cluster's health policy decides). The error
-// lists the values.
-func ParseWhenSilent(text string) (api.WhenSilent, error) {
-	switch w := api.WhenSilent(text); w {
-	case "", api.WhenSilentWait, api.WhenSilentPeers:
-		return w, nil
-	}
-	return "", fmt.Errorf("unknown value %q: use one of %s, %s", text, api.WhenSilentWait, api.WhenSilentPeers)
 }

@@ -13,7 +13,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
-	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
@@ -46,20 +45,6 @@ func TestAFailedLookAtTheNamespaceOpensNoFirstNode(t *testing.T) {
 		w.renews(ctx)
 		time.Sleep(time.Minute)
 		stillWaiting(t, done)
-	})
-}
-
-// TestPeersWaitForTheViewToGrowOld: the Lease has no holder any more, and the view still advances.
-func TestPeersWaitForTheViewToGrowOld(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w, _ := left(t, api.WhenSilentPeers)
-		_, done := running(t, w)
-		for range 36 {
-			time.Sleep(view5)
-			stillWaiting(t, done)
-			w.renew(nil)
-		}
-		opens(t, done)
 	})
 }
 

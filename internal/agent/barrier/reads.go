@@ -27,9 +27,8 @@ import (
 // reads reads for the gate: objects from the API server, and answers from other members' reporters.
 type reads struct {
 	*barrier
-	ctx     context.Context // of the present judgement
-	relays  clients
-	members clients // of heartbeats
+	ctx    context.Context // of the present judgement
+	relays clients
 }
 
 func (r *reads) Now() time.Time { return r.Clock.Now() }
@@ -181,5 +180,4 @@ func (r *reads) Relays(members []string) (found []gate.Relay, unread []string) {
 
 func (r *reads) close() {
 	r.relays.keep(nil)
-	r.members.keep(nil)
 }

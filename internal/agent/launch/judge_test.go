@@ -56,7 +56,7 @@ func TestTheLauncherRepeatsTheJudgementOfItsBarrier(t *testing.T) {
 				"--service-name=$(POD_NAME)", "--scylla-data-dir=/data", "--later=x", "--when-controller-silent=Peers")
 		}, unset, nil, true, func(o barrier.Options) bool {
 			return o.Policy == api.PolicyReports && o.LeaseNamespace == "ours" && *o.Stabilisation == 7*time.Second && o.Service == "demo-r3-0" &&
-				o.DataDir == "/data" && o.WhenSilent == api.WhenSilentPeers && o.PodUID == "uid-3" && !o.Launcher.Just && o.Listen != nil
+				o.DataDir == "/data" && o.PodUID == "uid-3" && !o.Launcher.Just && o.Listen != nil
 		}},
 		"right after the opening": {func() []client.Object { return withBarrier(member(3, ""), time.Second, "barrier") }, unset, nil, true,
 			func(o barrier.Options) bool { return o.Launcher.Just && o.Policy == "" && o.Stabilisation == nil }},

@@ -52,9 +52,6 @@ type Options struct {
 	// Policy is the barriers' policy; empty keeps the value of the previous injection, and on the
 	// first injection the barrier's default.
 	Policy api.Policy
-	// WhenSilent is what the barriers do while no controller leads; empty keeps the value of the
-	// previous injection, and on the first injection the cluster's health policy.
-	WhenSilent api.WhenSilent
 	// FeatureGates of the barriers; empty keeps the value of the previous injection.
 	FeatureGates string
 	// RootCredential is off, verify or managed; empty keeps the StatefulSet's annotation. Without
@@ -131,12 +128,10 @@ type record struct {
 // ScyllaDB's configuration. The error joins all refusals, each with the field and the fix.
 func statefulSet(u *unstructured.Unstructured, o Options, beside []*unstructured.Unstructured) (*Result, error) {
 	before, err := given(u)
-	if err == nil {
-		err = o.keep(before)
-	}
 	if err != nil {
 		return nil, fmt.Errorf("inject %s: %w", Name(u), err)
 	}
+	o.keep(before)
 	_, injected := u.GetAnnotations()[api.AnnotationInjected]
 	u, taken, err := undo(u)
 	if err != nil {
@@ -257,11 +252,6 @@ func (p *plan) explain() {
 	if on, err := api.ParseFeatureGates(p.o.FeatureGates); err == nil && !on {
 		p.note("the barriers open at once and check nothing: no join is protected (%s=%s)", flagGates,
 			p.o.FeatureGates)
-	}
-	if p.o.WhenSilent == api.WhenSilentPeers {
-		p.note(
-			"while no controller leads, a node joins once the reporter of every member confirms that it sees all "+
-				"nodes UP: without permit, hold or order (%s=%s)", flagSilent, p.o.WhenSilent)
 	}
 	if p.o.Interval > healthpolicy.Interval {
 		p.note(

@@ -451,34 +451,10 @@ func FuzzStream(f *testing.F) {
 	})
 }
 
-// A second injection for another reason keeps the barriers' behaviour while no controller leads, shows it as it is written, and Undo removes it.
-func TestWhatIsDoneWhileNoControllerLeadsIsKept(t *testing.T) {
-	in := input(t, "plain.yaml")
-	peers, other, wait := image, image, image
-	peers.WhenSilent, other.Image, wait.WhenSilent = api.WhenSilentPeers, "example.com/scylla-agent:2", api.WhenSilentWait
-	reports := other
-	reports.Policy = api.PolicyReports
-	permits := other
-	permits.Policy = api.PolicyPermits
-	m := stream(t, in, peers, false)
-	if notes := strings.Join(m.Changes[0].Notes, "\n"); !strings.Contains(notes, "without permit, hold or order") {
-		t.Errorf("the notes do not say what it gives up: %s", notes)
-	}
-	for name, c := range map[string]struct {
-		o    Options
-		want string // nothing: it is not written
-	}{
-		"again":                 {peers, "--when-controller-silent=Peers"},
-		"another image":         {other, "--when-controller-silent=Peers"},
-		"another word":          {wait, "--when-controller-silent=Wait"},
-		"by reports, of no use": {reports, ""},
-		"by permits, as before": {permits, "--when-controller-silent=Peers"},
-	} {
-		text := string(stream(t, m.Text, c.o, false).Text)
-		if has := strings.Count(text, "--when-controller-silent="); c.want == "" && has != 0 || c.want != "" && (has != 1 || !strings.Contains(text, "- "+c.want+"\n")) {
-			t.Errorf("%s: want %q once:\n%s", name, c.want, text)
-		}
-	}
+// A second injection keeps the feature gates.
+func TestTheFeatureGatesAreKept(t *testing.T) {
+	in, other := input(t, "plain.yaml"), image
+	other.Image = "example.com/scylla-agent:2"
 	gated := Options{Image: "example.com/scylla-agent:2", FeatureGates: "BootstrapSynchronisation=false"}
 	kept := stream(t, stream(t, in, gated, false).Text, other, false)
 	if n := strings.Count(string(kept.Text), "- --feature-gates=BootstrapSynchronisation=false\n"); n != 1 {
@@ -488,23 +464,13 @@ func TestWhatIsDoneWhileNoControllerLeadsIsKept(t *testing.T) {
 	if back := stream(t, kept.Text, gated, false); strings.Contains(string(back.Text), "feature-gates") {
 		t.Errorf("the feature gate is not turned on again:\n%s", back.Text)
 	}
-	if strings.Contains(string(stream(t, in, image, false).Text), "when-controller-silent") {
-		t.Error("it is written where nobody asked for it: the cluster's health policy could not say it any more")
-	}
-	if diff := cmp.Diff(objects(t, in), objects(t, stream(t, m.Text, Options{}, true).Text)); diff != "" {
-		t.Errorf("undo (-before +after):\n%s", diff)
-	}
-	bad := strings.Replace(string(m.Text), "silent=Peers", "silent=Never", 1)
-	if _, err := Stream([]byte(bad), other, false); err == nil || !strings.Contains(err.Error(), `statefulset shop/db: spec.template.spec.initContainers[scylladb-bootstrap-barrier].args: unknown --when-controller-silent="Never": use one of Wait, Peers`) {
-		t.Errorf("what no barrier takes: %v", err)
-	}
 }
 
 // A second injection keeps the barriers' policy.
 func TestThePolicyIsKept(t *testing.T) {
 	in := input(t, "plain.yaml")
-	reports, other, permits, silent := image, image, image, image
-	reports.Policy, other.Image, permits.Policy, silent.WhenSilent = api.PolicyReports, "example.com/scylla-agent:2", api.PolicyPermits, api.WhenSilentPeers
+	reports, other, permits := image, image, image
+	reports.Policy, other.Image, permits.Policy = api.PolicyReports, "example.com/scylla-agent:2", api.PolicyPermits
 	m := stream(t, in, reports, false)
 	for name, c := range map[string]struct {
 		o    Options
@@ -516,9 +482,6 @@ func TestThePolicyIsKept(t *testing.T) {
 	}
 	if diff := cmp.Diff(objects(t, in), objects(t, stream(t, m.Text, Options{}, true).Text)); diff != "" {
 		t.Errorf("undo (-before +after):\n%s", diff)
-	}
-	if _, err := Stream(m.Text, silent, false); err == nil || !strings.Contains(err.Error(), "--when-controller-silent requires --policy=permits") {
-		t.Errorf("a word of permits: %v", err)
 	}
 	bad := strings.Replace(string(m.Text), "policy=reports", "policy=none", 1)
 	if _, err := Stream([]byte(bad), other, false); err == nil || !strings.Contains(err.Error(), `.args: unknown --policy="none": use one of permits, reports`) {

@@ -24,9 +24,6 @@ const flagPolicy = "--policy"
 // FlagVersion is the plugin's flag for Options.AnyVersion.
 const FlagVersion = "--allow-version"
 
-// flagSilent is the barrier's flag for its behaviour while no controller leads.
-const flagSilent = "--when-controller-silent"
-
 // flagGates is the barrier's flag for its feature gates.
 const flagGates = "--feature-gates"
 
@@ -34,7 +31,6 @@ const flagGates = "--feature-gates"
 // need not repeat them.
 type settings struct {
 	policy   api.Policy
-	silent   api.WhenSilent
 	interval time.Duration
 	root     credential.Mode
 	gates    string
@@ -71,30 +67,15 @@ func given(u *unstructured.Unstructured) (settings, error) {
 		return s, fmt.Errorf("spec.template.spec.initContainers[%s].args: unknown %s=%s: use one of %s, %s",
 			api.ContainerBarrier, flagPolicy, shorten(policy), api.PolicyPermits, api.PolicyReports)
 	}
-	value, there := argOf(u, api.ContainerBarrier, flagSilent)
-	switch s.silent = api.WhenSilent(value); {
-	case !there, s.silent == api.WhenSilentWait, s.silent == api.WhenSilentPeers:
-		return s, nil
-	}
-	return s, fmt.Errorf("spec.template.spec.initContainers[%s].args: unknown %s=%s: use one of %s, %s",
-		api.ContainerBarrier, flagSilent, shorten(value), api.WhenSilentWait, api.WhenSilentPeers)
+	return s, nil
 }
 
-// keep fills unset options with the previous settings. Error: an option conflicts with a previous
-// setting.
-func (o *Options) keep(before settings) error {
+// keep fills unset options with the previous settings.
+func (o *Options) keep(before settings) {
 	o.Interval = cmp.Or(o.Interval, before.interval)
 	o.Policy = cmp.Or(o.Policy, before.policy)
 	o.FeatureGates = cmp.Or(o.FeatureGates, before.gates)
 	o.RootCredential = cmp.Or(o.RootCredential, before.root)
-	switch {
-	case o.Policy != api.PolicyReports:
-		o.WhenSilent = cmp.Or(o.WhenSilent, before.silent)
-	case o.WhenSilent != "":
-		return fmt.Errorf("it was injected with %s=%s, which does not use the controller view: %s requires %s=%s",
-			flagPolicy, o.Policy, flagSilent, flagPolicy, api.PolicyPermits)
-	}
-	return nil
 }
 
 // IsInterval reports whether a reporter with a heartbeat accepts d as the time between two polls.

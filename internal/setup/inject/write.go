@@ -189,9 +189,6 @@ func (p *plan) barrierArgs() []any {
 	if on, err := api.ParseFeatureGates(p.o.FeatureGates); err == nil && !on {
 		args = append(args, flagGates+"="+p.o.FeatureGates)
 	}
-	if p.o.WhenSilent != "" {
-		args = append(args, flagSilent+"="+string(p.o.WhenSilent))
-	}
 	return args
 }
 

@@ -88,7 +88,6 @@ const (
 	FieldMinQuorum     = "min-quorum"
 	FieldTrailing      = "trailing"
 	FieldCleanUp       = "clean-up-dead-reports"
-	FieldSilent        = "when-controller-silent"
 	FieldViewLimit     = "view-limit"
 	FieldPeerCheck     = "peer-check"
 	FieldLook          = "look-interval"
@@ -105,7 +104,7 @@ func Standard(window time.Duration, members int) *api.StatusReportHealthPolicy {
 		Profile: api.ProfileProduction, Dead: metav1.Duration{Duration: Dead},
 		Contact:       metav1.Duration{Duration: Contact},
 		Stabilisation: metav1.Duration{Duration: window}, MinQuorum: quorum(api.ProfileProduction, members),
-		Trailing: Trailing, WhenControllerSilent: api.WhenSilentWait,
+		Trailing:  Trailing,
 		ViewLimit: metav1.Duration{Duration: ViewLimit}, PeerCheck: metav1.Duration{Duration: PeerCheck},
 		LookInterval: metav1.Duration{Duration: LookInterval}, MissedLooks: MissedLooks,
 	}
@@ -142,9 +141,6 @@ func Of(r *api.ScyllaDBStatusReport) api.StatusReportHealthPolicy {
 			f.keep(&p, &out)
 		}
 	}
-	if p.WhenControllerSilent != api.WhenSilentPeers {
-		p.WhenControllerSilent = api.WhenSilentWait
-	}
 	return p
 }
 
@@ -171,14 +167,4 @@ func Window(given *time.Duration, r *api.ScyllaDBStatusReport) time.Duration {
 	}
 	p := Of(r)
 	return p.Stabilisation.Duration
-}
-
-// Silent returns what a barrier does while no controller leads: given, its own flag, else the value
-// in the cluster's report.
-func Silent(given api.WhenSilent, r *api.ScyllaDBStatusReport) api.WhenSilent {
-	if given != "" {
-		return given
-	}
-	p := Of(r)
-	return p.WhenControllerSilent
 }

@@ -99,15 +99,6 @@ func TestResolve(t *testing.T) {
 				p.MinQuorum, p.CleanUpDeadReports, p.Overridden = 1, true, []string{FieldCleanUp, FieldMinQuorum}
 			}),
 		},
-		"what barriers do while no controller leads": {
-			in: Input{Members: 3, Said: []Said{said("a", FieldSilent, "Peers")}},
-			want: with(func(p *api.StatusReportHealthPolicy) {
-				p.WhenControllerSilent, p.Overridden = api.WhenSilentPeers, []string{FieldSilent}
-			}),
-		},
-		"a word that is not known leaves them waiting": {
-			in: Input{Members: 3, Said: []Said{said("a", FieldSilent, "peers")}}, want: with(func(*api.StatusReportHealthPolicy) {}), bad: []string{string(words.HealthFieldInvalid)},
-		},
 		"how far a member may be behind": {
 			in:   Input{Members: 3, Said: []Said{said("a", FieldTrailing, "50")}},
 			want: with(func(p *api.StatusReportHealthPolicy) { p.Trailing, p.Overridden = 50, []string{FieldTrailing} }),
@@ -134,8 +125,8 @@ func TestResolve(t *testing.T) {
 			want: with(func(p *api.StatusReportHealthPolicy) { p.Trailing, p.Overridden = 50, []string{FieldTrailing} }),
 			bad:  []string{string(words.HealthFieldInvalid)},
 		},
-		"two that disagree leave them waiting": {
-			in:   Input{Members: 3, Said: []Said{said("a", FieldSilent, "Peers"), said("b", FieldSilent, "Wait")}},
+		"two that disagree change nothing": {
+			in:   Input{Members: 3, Said: []Said{said("a", FieldTrailing, "50"), said("b", FieldTrailing, "60")}},
 			want: with(func(*api.StatusReportHealthPolicy) {}), bad: []string{string(words.HealthFieldDisputed)},
 		},
 		"a bad field costs only itself": {

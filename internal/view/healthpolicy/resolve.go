@@ -84,18 +84,6 @@ var fields = map[string]field{
 		LeastLook, mostLook),
 	FieldMissed: number(func(p *api.StatusReportHealthPolicy) *int32 { return &p.MissedLooks }, leastMissed,
 		mostMissed),
-	FieldSilent: {
-		set: func(p *api.StatusReportHealthPolicy, text string) words.Message {
-			switch v := api.WhenSilent(text); v {
-			case api.WhenSilentWait, api.WhenSilentPeers:
-				p.WhenControllerSilent = v
-				return words.Message{}
-			}
-			return words.New(words.HealthGiveSilent)
-		},
-		keep: func(p, from *api.StatusReportHealthPolicy) { p.WhenControllerSilent = from.WhenControllerSilent },
-		show: func(p *api.StatusReportHealthPolicy) any { return string(p.WhenControllerSilent) },
-	},
 	FieldCleanUp: {
 		set: func(p *api.StatusReportHealthPolicy, text string) words.Message {
 			if text != "true" && text != "false" {
@@ -183,7 +171,7 @@ func Resolve(in Input) (*api.StatusReportHealthPolicy, []Problem) {
 	}
 	r.field(FieldMinQuorum)
 	r.out.CleanUpDeadReports = r.out.MinQuorum >= cleanUpFrom
-	for _, name := range []string{FieldCleanUp, FieldContact, FieldDead, FieldStabilisation, FieldTrailing, FieldSilent,
+	for _, name := range []string{FieldCleanUp, FieldContact, FieldDead, FieldStabilisation, FieldTrailing,
 		FieldViewLimit, FieldPeerCheck, FieldLook, FieldMissed} {
 		r.field(name)
 	}
