@@ -218,21 +218,19 @@ func (g *Granter) Next(s *JoinCandidates, by GrantInput) Permits {
 	if by.Stored != nil {
 		out.Founder = by.Stored.Founder
 	}
-	turn := turn{scene: s, by: by, founder: out.Founder}
+	turn := turn{scene: s, by: by, founder: out.Founder,
+		active: slices.Clone(s.Strangers), joins: len(s.Strangers) == 0}
 	late := latecomers(by.Stored)
-	active := slices.Clone(s.Strangers) // joining, or permitted to start
-	joins := len(active) == 0           // and all of them plain joins
+	for i := range s.Requests {
+		if a := &s.Requests[i]; a.PastBarrier() {
+			turn.begins(a)
+		}
+	}
 	held := map[string]bool{}
 	out.Permits = g.carry(&turn, late)
 	for _, p := range out.Permits {
 		held[p.Member] = true
-		active, joins = append(active, p.Member), joins && p.Kind == api.PermitJoin
 		out.Open = out.Open || !s.applicant(p.Member).PastBarrier()
-	}
-	for i := range s.Requests {
-		if a := &s.Requests[i]; a.PastBarrier() && !held[a.Name()] {
-			active, joins = append(active, a.Name()), joins && a.Kind == api.PermitJoin
-		}
 	}
 	ready := map[string]time.Time{}
 	var queue []api.StatusReportViewWaiting
@@ -241,23 +239,24 @@ func (g *Granter) Next(s *JoinCandidates, by GrantInput) Permits {
 			continue
 		}
 		why := turn.against(a)
-		switch most := turn.most(a, joins); {
+		switch {
 		case why.Reason != "":
-		case len(active) >= most:
-			why = waits(a, ahead(s, active), active...)
+		case turn.full(a):
+			why = waits(a, ahead(s, turn.active), turn.active...)
 		case !since(g.ready, ready, a, by, by.Window) || late[a.Name()] == math.MaxInt:
 			why = waits(a, words.PermitWaitsForStability)
-			active, joins = append(active, a.Name()), joins && a.Kind == api.PermitJoin
+			turn.begins(a)
 		// in parallel to the request's own stabilisation
 		case a.Kind == api.PermitJoin && (s.Founding || s.Attempting):
 			why = s.waitsForFirst(a)
-			active = append(active, a.Name())
+			turn.begins(a)
 		default:
 			out.Permits = append(out.Permits, a.permit(by.Now))
 			if a.Kind == api.PermitForm {
 				out.Founder, turn.founder = a.Name(), a.Name()
 			}
-			out.Open, active, joins = true, append(active, a.Name()), joins && a.Kind == api.PermitJoin
+			out.Open = true
+			turn.begins(a)
 			continue
 		}
 		if a.WaitsInBarrier() && late[a.Name()] > 0 {
@@ -271,7 +270,8 @@ func (g *Granter) Next(s *JoinCandidates, by GrantInput) Permits {
 }
 
 // carry returns the stored permits that stay. A member with a permit that stays unused while others
-// wait is added to late: it goes to the end of the queue.
+// wait is added to late: it goes to the end of the queue. A stored permit may be older than the new
+// nodes that have started since: etcd was restored, or they are of another Kubernetes cluster.
 func (g *Granter) carry(t *turn, late map[string]int) []api.StatusReportViewPermit {
 	var out []api.StatusReportViewPermit
 	unused := map[string]time.Time{}
@@ -280,9 +280,10 @@ func (g *Granter) carry(t *turn, late map[string]int) []api.StatusReportViewPerm
 		if a == nil || a.PodUID() != p.PodUID || a.ClaimUID != p.PVCUID {
 			continue // it has joined, or its Pod or its PVC no longer exists
 		}
-		if why := t.against(a); !a.PastBarrier() && (!a.WaitsInBarrier() || a.Kind != p.Kind || why.Reason != "") {
-			// withdrawn: its barrier no longer waits, it needs another kind, or there is a reason
-			// against it
+		if why := t.against(a); !a.PastBarrier() &&
+			(!a.WaitsInBarrier() || a.Kind != p.Kind || why.Reason != "" || t.full(a)) {
+			// withdrawn: its barrier no longer waits, it needs another kind, there is a reason
+			// against it, or others have started
 			continue
 		}
 		// No other member may have the permit to bootstrap the cluster.
@@ -291,7 +292,9 @@ func (g *Granter) carry(t *turn, late map[string]int) []api.StatusReportViewPerm
 			late[a.Name()] = math.MaxInt
 			continue
 		}
-		out = append(out, p)
+		if out = append(out, p); !a.PastBarrier() {
+			t.begins(a)
+		}
 	}
 	g.unused = unused
 	return out
@@ -357,12 +360,21 @@ func waits(a *Request, reason words.Code, nodes ...string) api.StatusReportViewW
 		Nodes: slices.Clone(nodes[:min(3, len(nodes))])}
 }
 
-// turn has the values that are the same for all requests of one step.
+// turn is one step of all requests.
 type turn struct {
 	scene   *JoinCandidates
 	by      GrantInput
 	founder string
+	active  []string // joining, or permitted to start
+	joins   bool     // and all of them are plain joins
 }
+
+func (t *turn) begins(a *Request) {
+	t.active, t.joins = append(t.active, a.Name()), t.joins && a.Kind == api.PermitJoin
+}
+
+// full reports whether no new node may join in addition to the active ones.
+func (t *turn) full(a *Request) bool { return len(t.active) >= t.most(a) }
 
 // against returns the reason against a permit for the request, without the other requests; its
 // Reason is empty if there is none.
@@ -443,8 +455,8 @@ func (t *turn) before(a *Request) []string {
 
 // most returns how many may join at once, including this member. It exceeds 1 only if all of them
 // are plain joins and every version allows it.
-func (t *turn) most(a *Request, joins bool) int {
-	if a.Kind == api.PermitJoin && joins && a.ImageVersion().SupportsParallelBootstrap() == release.Yes &&
+func (t *turn) most(a *Request) int {
+	if a.Kind == api.PermitJoin && t.joins && a.ImageVersion().SupportsParallelBootstrap() == release.Yes &&
 		t.scene.Parallel {
 		return max(1, t.by.Most)
 	}

@@ -221,6 +221,8 @@ func TestAPermitIsWithdrawnAtOnceWhenTheViewTurns(t *testing.T) {
 		"its claim is another":    func(p *play) { p.scene.Requests[0].ClaimUID = "another" },
 		"its Pod is another":      func(p *play) { p.scene.Requests[0].Pod.UID = "another" },
 		"its barrier has crashed": func(p *play) { barrier(p.scene.Requests[0], corev1.ContainerState{}) },
+		"another one has started": func(p *play) { opens(p.scene.Requests[1]) }, // and its permit is lost with etcd
+		"a node joins elsewhere":  func(p *play) { p.scene.Strangers = []string{"far-0"} },
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := joins("a-1", "b-1")
