@@ -48,8 +48,8 @@ func Read(c *cluster.Cluster) *Reading {
 
 // readRows selects the source of the rows: the Pods' annotations, or the nodes if they were
 // queried. A report may be out of date. Rows of other datacenters come from the copied reports.
-// Without any row, as under a Scylla Operator whose Pods we cannot read, the report is the only
-// source.
+// Without the row of a member here, as for a barrier and under a Scylla Operator whose Pods we
+// cannot read, the report is the only source.
 func (r *Reading) readRows() {
 	c := r.Cluster
 	r.notVerified = matrix.NotVerified(c.StatusReport)
@@ -60,7 +60,10 @@ func (r *Reading) readRows() {
 	}
 	for _, source := range []cluster.Source{direct, cluster.SourceReport} {
 		by, err := c.Using(source)
-		if err == nil && slices.ContainsFunc(by.Rows(), func(row matrix.Row) bool { return row.Reported }) {
+		if err == nil && slices.ContainsFunc(by.Rows(), func(row matrix.Row) bool {
+			m := by.Member(row.Reporter.Member)
+			return row.Reported && (source == cluster.SourceReport || m != nil && m.Service != nil)
+		}) {
 			r.Cluster = by
 			return
 		}
