@@ -41,7 +41,7 @@ func (w *world) longDown() []string {
 func (w *world) judgeStart(s *process) {
 	w.observeStart(s)
 	o := s.pod.opened
-	if d := s.disk; d.asked || d.group != nil || o == nil || o.decision == bootstrap.DecisionForced || w.removed(d.id) {
+	if d := s.disk; d.asked || d.group != nil || o == nil || o.decision == bootstrap.DecisionForced || w.known(d.id) {
 		return
 	}
 	s.down = slices.DeleteFunc(w.longDown(), func(id string) bool { return id == s.replace || slices.Contains(s.ignore, id) })
@@ -52,7 +52,12 @@ func (w *world) judgeStart(s *process) {
 	}
 }
 
-// removed: a host ID that a group has removed before it was a member can ask for nothing (ask), so no node that is DOWN costs it anything.
+// known: a host ID that a group has, as on the restored volume of a member, or has removed can ask for nothing (ask), so no node that is DOWN costs it anything.
+func (w *world) known(id string) bool {
+	return slices.ContainsFunc(w.groups, func(g *group) bool { return g.State(id) != rules.Absent })
+}
+
+// removed: a group has removed it.
 func (w *world) removed(id string) bool {
 	return slices.ContainsFunc(w.groups, func(g *group) bool { return g.left[id] })
 }

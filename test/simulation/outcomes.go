@@ -172,7 +172,7 @@ func (w *world) observeStart(s *process) {
 		w.result.Twice++
 		w.violate("two processes: ScyllaDB of %s starts with host ID %s, which runs", s.pod.name, short(s.disk.id))
 	}
-	if s.disk.asked || s.disk.group != nil || w.removed(s.disk.id) {
+	if s.disk.asked || s.disk.group != nil || w.known(s.disk.id) {
 		return
 	}
 	o := s.pod.opened

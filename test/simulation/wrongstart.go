@@ -197,7 +197,7 @@ func (w *world) membersBut(p *pod) map[string]*pod {
 // unrest: another set is rolled out, or has fewer ready Pods than members.
 func (w *world) unrest(p *pod) string {
 	for _, name := range w.podNames.of(w.pods) {
-		if q := w.pods[name]; q != p && (q.waits() || !q.claim.disk.complete) {
+		if q := w.pods[name]; q != p && (q.waits() || !q.claim.disk.complete || w.removed(q.claim.disk.id)) {
 			return "" // a rollout may wait for that one
 		}
 	}
