@@ -6,7 +6,6 @@ import (
 	"net"
 	"slices"
 	"strconv"
-	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -31,21 +30,11 @@ func (c *Cluster) Reporters(member string) []*Member {
 		}
 		m := c.MemberOf(n)
 		// The row of a node that has just joined may not show it yet.
-		if _, has := reporterPort(&m.Pod.Spec); has && (n.Joined || m.HasJoined() && m.RecordedID() == n.HostID) {
+		if hasReporter(&m.Pod.Spec) && (n.Joined || m.HasJoined() && m.RecordedID() == n.HostID) {
 			out = append(out, m)
 		}
 	}
 	return out
-}
-
-// ReporterAt returns the port on which its reporter reports whether it polls its ScyllaDB, and the
-// host and port. port is 0 if no port is known; address is empty without a port or Pod address.
-func (m *Member) ReporterAt() (address string, port int) {
-	if m.Pod == nil {
-		return "", 0
-	}
-	port, _ = reporterPort(&m.Pod.Spec)
-	return m.at(port), port
 }
 
 // Heartbeat returns the TLS endpoint of its reporter that its row names; nil if it names none.
@@ -60,47 +49,18 @@ func (m *Member) Heartbeat() *api.ReportHeartbeat {
 // address.
 func (m *Member) HeartbeatAt() string {
 	h := m.Heartbeat()
-	if h == nil {
+	if h == nil || h.Port == 0 || m.Pod.Status.PodIP == "" {
 		return ""
 	}
-	return m.at(int(h.Port))
+	return net.JoinHostPort(m.Pod.Status.PodIP, strconv.Itoa(int(h.Port)))
 }
 
-// at returns the Pod's address with port; empty without either.
-func (m *Member) at(port int) string {
-	if port == 0 || m.Pod.Status.PodIP == "" {
-		return ""
-	}
-	return net.JoinHostPort(m.Pod.Status.PodIP, strconv.Itoa(port))
-}
-
-// Flag and default of the reporter.
-const (
-	flagReporterAddress = "--health-probe-bind-address="
-	defaultReporterPort = 8081
-)
-
-// reporterPort returns the port of our reporter in a Pod, 0 if it serves none or its flag is not
-// readable: then it cannot be queried. has is false for a Pod without our reporter.
-func reporterPort(spec *corev1.PodSpec) (port int, has bool) {
+// hasReporter reports whether a Pod has our reporter.
+func hasReporter(spec *corev1.PodSpec) bool {
 	for _, list := range [][]corev1.Container{spec.InitContainers, spec.Containers} {
-		for i := range list {
-			c := &list[i]
-			if c.Name != api.ContainerReporter {
-				continue
-			}
-			for _, arg := range c.Args {
-				if at, ok := strings.CutPrefix(arg, flagReporterAddress); ok {
-					// no port on an error: "0" disables the server
-					_, text, _ := net.SplitHostPort(at)
-					if n, err := strconv.ParseUint(text, 10, 16); err == nil {
-						return int(n), true
-					}
-					return 0, true
-				}
-			}
-			return defaultReporterPort, true
+		if slices.ContainsFunc(list, func(c corev1.Container) bool { return c.Name == api.ContainerReporter }) {
+			return true
 		}
 	}
-	return 0, false
+	return false
 }

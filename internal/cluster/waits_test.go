@@ -130,49 +130,17 @@ func TestNoHarmWhatABarrierWritesNamesNoCommand(t *testing.T) {
 func TestA3ReportersThatHaveToAnswer(t *testing.T) {
 	st := newStage(t, 3, 2)
 	newcomer := st.Newcomer(3, 2)
-	for i, name := range []string{"demo-rack1-0", "demo-rack1-1", "demo-rack2-0", "demo-rack2-1", "demo-rack3-0", "demo-rack3-1"} {
-		st.Pods[name].Status.PodIP = fmt.Sprintf("10.0.0.%d", i+1)
-	}
-	port := func(name string, args ...string) {
-		st.Pods[name].Spec.InitContainers[0].Args = append([]string{"reporter"}, args...)
-	}
-	port("demo-rack1-1", "--health-probe-bind-address=:9000")
-	port("demo-rack2-0", "--health-probe-bind-address=0")           // serves nothing
 	st.Pods["demo-rack2-1"].Spec.InitContainers[0].Name = "another" // the Scylla Operator's Pods have none
 	st.Pods["demo-rack3-1"].Status.PodIP = ""
 	svc := st.Services[newcomer]
 	svc.Annotations[api.AnnotationReplaceIgnoreDead] = strings.ToUpper(hostID(3, 0))
 	var got []string
 	for _, r := range st.cluster(SourceAnnotation).Reporters(newcomer) {
-		address, _ := r.ReporterAt()
-		got = append(got, r.Ref.Member+" "+address)
+		got = append(got, r.Ref.Member)
 	}
-	want := []string{"demo-rack1-0 10.0.0.1:8081", "demo-rack1-1 10.0.0.2:9000", "demo-rack2-0 ", "demo-rack3-1 "}
+	want := []string{"demo-rack1-0", "demo-rack1-1", "demo-rack2-0", "demo-rack3-1"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
-	}
-}
-
-// TestNoHarm21NoReporterIsSkipped: a reporter is asked at the port of its flag in each of its forms, and one without a port is still one that has to answer.
-func TestNoHarm21NoReporterIsSkipped(t *testing.T) {
-	for flag, want := range map[string]string{
-		":9000": "10.0.0.1:9000", "0.0.0.0:9000": "10.0.0.1:9000", "[::]:8081": "10.0.0.1:8081", "[fd00::1]:9000": "10.0.0.1:9000",
-		"0": "", ":0": "", "": "", "8081": "", "::": "", ":http": "", ":70000": "",
-	} {
-		t.Run(flag, func(t *testing.T) {
-			st := newStage(t, 1, 1)
-			newcomer := st.Newcomer(1, 1)
-			pod := st.Pods["demo-rack1-0"]
-			pod.Status.PodIP = "10.0.0.1"
-			pod.Spec.InitContainers[0].Args = []string{"reporter", "--health-probe-bind-address=" + flag}
-			got := st.cluster(SourceAnnotation).Reporters(newcomer)
-			if len(got) != 1 {
-				t.Fatalf("%+v, want one reporter", got)
-			}
-			if address, _ := got[0].ReporterAt(); address != want {
-				t.Errorf("at %q, want %q", address, want)
-			}
-		})
 	}
 }
 

@@ -60,9 +60,9 @@ type Reads interface {
 	Pods(of *cluster.Cluster) (objects cluster.Objects, digests map[string]string, x *matrix.Blocker)
 	// Neighbours reads all Services and Pods of the namespace.
 	Neighbours() (cluster.Neighbourhood, *matrix.Blocker)
-	// Confirm returns nil for each reporter that has the row with that digest. If pinned is true,
-	// the reporter must also confirm it by the certificate in its Pod's annotation.
-	Confirm(reporters []*cluster.Member, digests map[string]string, pinned bool) []error
+	// Confirm returns nil for each reporter that confirms the row with that digest, by the
+	// certificate in its Pod's annotation.
+	Confirm(reporters []*cluster.Member, digests map[string]string) []error
 	// Relays finds the reporters of these members that relay views, by member; a member whose Pod
 	// could not be read is in unread.
 	Relays(members []string) (found []Relay, unread []string)

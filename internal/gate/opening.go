@@ -135,7 +135,7 @@ func (g *Gate) lastLook(v bootstrap.Verdict, known *cluster.Cluster) bootstrap.V
 	}
 	if len(blockers) == 0 {
 		reporters := carried.Reporters(g.Member)
-		for i, err := range g.reads.Confirm(reporters, digests, g.ByPermits()) {
+		for i, err := range g.reads.Confirm(reporters, digests) {
 			if err != nil {
 				blockers = append(blockers, noAnswer(reporters[i].Ref, err))
 			}

@@ -446,14 +446,11 @@ var (
 		"controller {controller} has not renewed Lease {lease} since this barrier started")
 
 	ReporterWithoutAddress = define("ReporterWithoutAddress", "its Pod has no address")
-	ReporterWithoutPort    = define("ReporterWithoutPort",
-		"its flag --health-probe-bind-address has no port, so it cannot be queried")
-	ReporterWithoutTLS = define("ReporterWithoutTLS",
+	ReporterWithoutTLS     = define("ReporterWithoutTLS",
 		"its status report has no TLS port, so nothing confirms it: set --heartbeat-bind-address")
 	ReporterNotAsked = define("ReporterNotAsked",
 		"it was not queried, because too many other reporters did not respond")
 	ReporterTimedOut    = define("ReporterTimedOut", "no response from {address} within {limit}")
-	ReporterRefuses     = define("ReporterRefuses", "{address} responds with {status}[: {words}]")
 	ReporterHasOtherRow = define("ReporterHasOtherRow", "its status report differs from its Pod's annotation")
 	BarrierFound        = define("BarrierFound", "{why}")
 

@@ -448,8 +448,8 @@ func (x *watched) Pods(of *cluster.Cluster) (o cluster.Objects, digests map[stri
 	return o, digests, trouble
 }
 
-func (x *watched) Confirm(of []*cluster.Member, digests map[string]string, pinned bool) (out []error) {
-	x.read(readConfirm, func() { out = x.reads.Confirm(of, digests, pinned) })
+func (x *watched) Confirm(of []*cluster.Member, digests map[string]string) (out []error) {
+	x.read(readConfirm, func() { out = x.reads.Confirm(of, digests) })
 	return out
 }
 

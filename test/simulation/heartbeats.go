@@ -103,7 +103,7 @@ func (w *world) says(t *heartbeats.Target) (int64, bool) {
 		return 0, false
 	}
 	r := &p.reporter
-	if w.now.Before(r.crashed) || w.now.Before(r.hung) && r.frozen || r.beat.row == "" || r.beat.digest != t.Digest {
+	if s := r.state(w.now); s == reporterDead || s == reporterSilent || w.now.Before(r.hung) && r.frozen || r.beat.row == "" || r.beat.digest != t.Digest {
 		return 0, false
 	}
 	if number := r.beat.number; number > 0 && net.chance(0.005) {

@@ -35,7 +35,6 @@ const (
 	OffKept        Off = "the Lease's mark of kept reports"
 	OffReporters   Off = "the reporters' answers"
 	OffDigest      Off = "their rows in these answers"
-	OffPinned      Off = "their certificates"
 	OffHeartbeats  Off = "heartbeats"
 	OffPermit      Off = "permits"
 	OffFirst       Off = "the permit before the final check"
@@ -74,7 +73,6 @@ func Protections() []Protection {
 		{[]Off{OffKept}, "it seems to name the cluster", false},
 		{[]Off{OffReporters}, "each seems to confirm its row", false},
 		{[]Off{OffDigest}, "each seems to have its Pod's row", false},
-		{[]Off{OffPinned}, "they are asked on port 8081 alone", true},
 		{[]Off{OffHeartbeats}, "each seems to advance, for the controller", true},
 		{[]Off{OffPermit}, "barrier and launcher have policy reports", true},
 		{[]Off{OffFirst}, "the first reading has a permit", true},

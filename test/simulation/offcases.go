@@ -57,7 +57,7 @@ func Cases() []Case {
 		{[]Off{OffFiles}, KnownLoss, seed(Permits, 5)},
 		{[]Off{OffSeeds}, SecondCluster, seed(Reports, 70)},
 		{[]Off{OffFounder}, SecondCluster, seed(Reports, 1)},
-		{[]Off{OffReport, OffPods}, KnownLoss, seed(Reports, 21)},
+		{[]Off{OffReport, OffPods}, KnownLoss, seed(Reports, 31)},
 		{[]Off{OffRest}, WrongStart, when(Permits, before(readCluster), 4, PodIsNotReady, short)},
 		{[]Off{OffRest}, WrongStart, when(Reports, before(readCluster), 1, PodIsNotReady, short)},
 		{[]Off{OffRest, OffHold}, WrongStart, when(Permits, before(readCluster), 1, PodIsNotReady, short)},

@@ -113,14 +113,14 @@ func (b *blind) Neighbours() (cluster.Neighbourhood, *matrix.Blocker) {
 	return b.watched.Neighbours()
 }
 
-func (b *blind) Confirm(of []*cluster.Member, digests map[string]string, pinned bool) []error {
+func (b *blind) Confirm(of []*cluster.Member, digests map[string]string) []error {
 	if b.w.without(OffDigest) {
 		digests = map[string]string{}
 		for name, q := range b.w.pods { // a map: the order does not matter
 			digests[name] = q.reporter.beat.digest
 		}
 	}
-	out := b.watched.Confirm(of, digests, pinned && !b.w.without(OffPinned))
+	out := b.watched.Confirm(of, digests)
 	if b.w.without(OffReporters) {
 		return make([]error, len(of))
 	}

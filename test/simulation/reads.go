@@ -122,24 +122,17 @@ func (r *reads) Neighbours() (cluster.Neighbourhood, *matrix.Blocker) {
 
 var errSilent = errors.New("no answer")
 
-// Confirm has the answers of reporters. Mum reporters do not tell their row, and every answer of theirs confirms it.
-func (r *reads) Confirm(reporters []*cluster.Member, digests map[string]string, pinned bool) []error {
+// Confirm has the pinned answers of reporters. Mum reporters do not tell their row, and every answer of theirs confirms it.
+func (r *reads) Confirm(reporters []*cluster.Member, digests map[string]string) []error {
 	out := make([]error, len(reporters))
 	for i, m := range reporters {
-		digest, q := digests[m.Ref.Member], r.w.pods[m.Ref.Member]
-		switch {
-		case r.w.now.After(r.until), q == nil || q.machine == nil || q.machine.off || q.reporter.state(r.w.now) != reporterWell,
-			!r.w.Mum && q.reporter.beat.digest != digest, pinned && !r.confirms(q, m, digest):
+		h, q := m.Heartbeat(), r.w.pods[m.Ref.Member]
+		if h == nil || r.w.now.After(r.until) || q == nil || q.machine == nil || q.machine.off || q.reporter.state(r.w.now) != reporterWell ||
+			!r.w.Mum && (q.fingerprint() != h.Fingerprint || q.reporter.beat.digest != digests[m.Ref.Member]) {
 			out[i] = errSilent
 		}
 	}
 	return out
-}
-
-// confirms is the pinned answer of a reporter.
-func (r *reads) confirms(q *pod, m *cluster.Member, digest string) bool {
-	h := m.Heartbeat()
-	return h != nil && (r.w.Mum || q.fingerprint() == h.Fingerprint && q.reporter.beat.digest == digest)
 }
 
 func (r *reads) Relays(members []string) (found []gate.Relay, unread []string) {

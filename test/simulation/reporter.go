@@ -106,7 +106,7 @@ func (w *world) report(p *pod) {
 	if w.Rule != Operator {
 		r.row.Keep(&row)
 	}
-	if w.permits() {
+	if w.Rule != Operator {
 		row.Heartbeat = &api.ReportHeartbeat{Port: beatPort, Fingerprint: p.fingerprint()}
 	}
 	text := r.encode(&row)

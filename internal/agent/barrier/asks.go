@@ -7,7 +7,6 @@ import (
 	"errors"
 	"net/http"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -34,38 +33,40 @@ const (
 
 // Confirm checks that each reporter still polls its ScyllaDB and has the row of its Pod's
 // annotation, in parallel within limits. A reporter that cannot write gets a different row with the
-// next change, so the judged row is out of date. If a permit is required, the reporter's pinned TLS
-// endpoint must also confirm the row, because anything at the Pod's address can answer plain HTTP.
-func (r *reads) Confirm(reporters []*cluster.Member, digests map[string]string, pinned bool) []error {
-	ask := r.Ask
-	if ask == nil {
-		client := newAsker()
-		defer client.CloseIdleConnections()
-		ask = func(ctx context.Context, address, digest string) error {
-			return askReporter(ctx, client, address, digest)
-		}
-	}
+// next change, so the judged row is out of date. Only the certificate that the annotation names
+// counts, because anything at the Pod's address can answer without one.
+func (r *reads) Confirm(reporters []*cluster.Member, digests map[string]string) []error {
 	silent := make([]error, len(reporters))
 	r.together(len(reporters), func(ctx context.Context, i int) {
-		address, port := reporters[i].ReporterAt()
-		switch {
-		case port == 0:
-			silent[i] = unconfirmed(words.New(words.ReporterWithoutPort))
-		case address == "":
+		m := reporters[i]
+		switch h := m.Heartbeat(); {
+		case h == nil:
+			silent[i] = unconfirmed(words.New(words.ReporterWithoutTLS))
+		case m.HeartbeatAt() == "":
 			silent[i] = unconfirmed(words.New(words.ReporterWithoutAddress))
 		case ctx.Err() != nil:
 			silent[i] = unconfirmed(words.New(words.ReporterNotAsked))
 		default:
-			digest := digests[reporters[i].Ref.Member]
-			if silent[i] = ask(ctx, address, digest); silent[i] == nil && pinned {
-				silent[i] = r.confirms(ctx, reporters[i], digest)
-			}
+			silent[i] = r.confirms(ctx, m, digests[m.Ref.Member])
 			if errors.Is(silent[i], heartbeat.ErrOtherRow) {
 				silent[i] = unconfirmed(words.New(words.ReporterHasOtherRow))
+			} else if silent[i] != nil && ctx.Err() != nil {
+				silent[i] = unconfirmed(
+					words.New(words.ReporterTimedOut, "address", m.HeartbeatAt(), "limit", askTimeout.String()))
 			}
 		}
 	})
 	return silent
+}
+
+func (r *reads) confirms(ctx context.Context, m *cluster.Member, digest string) error {
+	if r.Ask != nil {
+		return r.Ask(ctx, m.Ref.Member, digest)
+	}
+	c := pinned.NewClient(m.Heartbeat().Fingerprint)
+	defer c.CloseIdleConnections()
+	_, err := heartbeat.Ask(ctx, c, m.HeartbeatAt(), digest)
+	return err
 }
 
 // together calls ask for each of n reporters. After askAll it calls ask with an ended context.
@@ -83,25 +84,6 @@ func (r *reads) together(n int, ask func(ctx context.Context, i int)) {
 		})
 	}
 	_ = g.Wait() // the functions return no error: each reporter has its own
-}
-
-// confirms returns nil if the reporter has the row with that digest, by the certificate that its
-// Pod's annotation names. For operator's Pods and remote datacenters only a controller view counts
-// that is not older than the health policy's view limit.
-func (r *reads) confirms(ctx context.Context, m *cluster.Member, digest string) error {
-	switch h := m.Heartbeat(); {
-	case h == nil:
-		return unconfirmed(words.New(words.ReporterWithoutTLS))
-	case m.HeartbeatAt() == "":
-		return unconfirmed(words.New(words.ReporterWithoutAddress))
-	case r.AskPinned != nil:
-		return r.AskPinned(ctx, m.Ref.Member)
-	default:
-		c := pinned.NewClient(h.Fingerprint)
-		defer c.CloseIdleConnections()
-		_, err := heartbeat.Ask(ctx, c, m.HeartbeatAt(), digest)
-		return err
-	}
 }
 
 // Views asks all relays in parallel. It takes at most viewwire.RelayTimeout.
@@ -173,40 +155,3 @@ func (c *clients) keep(at []gate.Relay) {
 }
 
 func unconfirmed(why words.Message) error { return gate.Unconfirmed(why) }
-
-// newAsker returns a client that ignores proxies, like the kubelet's probes.
-func newAsker() *http.Client {
-	return &http.Client{
-		Transport: &http.Transport{DisableKeepAlives: true, ResponseHeaderTimeout: askTimeout,
-			MaxResponseHeaderBytes: 16 << 10},
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-	}
-}
-
-// askReporter returns nil if the reporter at that address is ready and its row has that digest. An
-// older reporter sends no digest.
-func askReporter(ctx context.Context, c *http.Client, address, digest string) error {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+address+"/readyz", http.NoBody)
-	if err != nil {
-		return err
-	}
-	resp, err := c.Do(req)
-	if err != nil {
-		if ctx.Err() != nil {
-			return unconfirmed(words.New(words.ReporterTimedOut, "address", address, "limit", askTimeout.String()))
-		}
-		return err
-	}
-	defer func() { _ = resp.Body.Close() }()
-	if resp.StatusCode == http.StatusOK {
-		if said := resp.Header.Values(heartbeat.RowHeader); len(said) > 0 && !slices.Equal(said, []string{digest}) {
-			return heartbeat.ErrOtherRow
-		}
-		return nil
-	}
-	const enough = 200
-	// only the status code is evaluated; the text is for people
-	said, _ := bounded.Head(resp.Body, enough)
-	return unconfirmed(words.New(words.ReporterRefuses, "address", address, "status", resp.Status, "words",
-		strings.Join(strings.Fields(string(said)), " ")))
-}

@@ -75,11 +75,8 @@ type Options struct {
 	Policy api.Policy
 	// Stabilisation is how long all nodes must be UP continuously; nil takes the health policy.
 	Stabilisation *time.Duration
-	// Ask returns nil if the reporter at host:port is ready with that digest; nil means HTTP.
-	Ask func(ctx context.Context, address, digest string) error
-	// AskPinned returns nil if a member's reporter confirms its row by its certificate; nil means
-	// HTTPS.
-	AskPinned func(ctx context.Context, member string) error
+	// Ask returns nil if the reporter of that member confirms its row; nil means HTTPS.
+	Ask func(ctx context.Context, member, digest string) error
 	// AskView reads the view that a member's reporter relays; nil means HTTPS.
 	AskView func(ctx context.Context, member string, q viewwire.Question) (*viewwire.View, error)
 	// Launcher is set by the launcher, which judges again right before ScyllaDB starts; else nil.

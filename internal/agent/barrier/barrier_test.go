@@ -131,7 +131,7 @@ func newWorld(t *testing.T, objs ...client.Object) *world {
 	w.o = Options{
 		NewClient: func() (client.WithWatch, error) { return w.c, nil },
 		Namespace: ns, Service: newcomer, PodUID: "uid-1",
-		QueryFile: filepath.Join(w.dir, "bootstrapped.json"), LeaseNamespace: "kubectl-scylla", Ask: w.ask, AskPinned: w.askPinned,
+		QueryFile: filepath.Join(w.dir, "bootstrapped.json"), LeaseNamespace: "kubectl-scylla", Ask: w.ask,
 		AskView:       func(context.Context, string, viewwire.Question) (*viewwire.View, error) { return nil, viewwire.ErrNone },
 		Stabilisation: new(time.Duration(0)),
 		Policy:        api.PolicyReports, // the conditions of permits have their own tests
@@ -141,26 +141,18 @@ func newWorld(t *testing.T, objs ...client.Object) *world {
 	return w
 }
 
-// ask stands for the network.
-func (w *world) ask(_ context.Context, address, _ string) error {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.asked[address]++
-	return w.silent[address]
-}
-
-// askPinned stands for the TLS end of a member's reporter.
-func (w *world) askPinned(_ context.Context, member string) error {
+// ask stands for the reporter of a member.
+func (w *world) ask(_ context.Context, member, _ string) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.asked[member]++
 	return w.silent[member]
 }
 
-func (w *world) setSilent(address string, err error) {
+func (w *world) setSilent(member string, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.silent[address] = err
+	w.silent[member] = err
 }
 
 func (w *world) query(stdout string, code int) {

@@ -34,7 +34,7 @@ func heard(t *testing.T, r *reporter, row string) (int, bool) {
 	req := httptest.NewRequest(http.MethodGet, heartbeat.Path, http.NoBody)
 	req.Header.Set("If-None-Match", `"`+api.ReportDigest(row)+`"`)
 	w := httptest.NewRecorder()
-	r.beat.ServeHTTP(w, req)
+	r.serveRow(w, req)
 	n, err := strconv.Atoi(w.Header().Get(heartbeat.Header))
 	if err != nil {
 		t.Fatal(err)
@@ -64,6 +64,11 @@ func TestAStuckLoopDoesNotBeat(t *testing.T) {
 			}
 		}
 		end()
+		time.Sleep(time.Minute)
+		answer := httptest.NewRecorder()
+		if r.serveRow(answer, httptest.NewRequest(http.MethodGet, heartbeat.Path, http.NoBody)); answer.Code != http.StatusServiceUnavailable {
+			t.Errorf("a loop that has stopped confirms its row: %d", answer.Code)
+		}
 	})
 }
 

@@ -36,7 +36,6 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/base/exit"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/peer/heartbeat"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/scylla"
 )
 
@@ -698,18 +697,6 @@ func TestServesHealthReadinessAndMetrics(t *testing.T) {
 	})
 	if code, _ := get("/healthz"); code != http.StatusOK {
 		t.Errorf("healthz %d", code)
-	}
-	var p corev1.Pod
-	if err := w.c.Get(t.Context(), client.ObjectKey{Namespace: ns, Name: pod}, &p); err != nil {
-		t.Fatal(err)
-	}
-	resp, err := http.Get("http://" + l.Addr().String() + "/readyz")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_ = resp.Body.Close()
-	if got, want := resp.Header.Values(heartbeat.RowHeader), []string{api.ReportDigest(p.Annotations[api.AnnotationNodeStatusReport])}; !slices.Equal(got, want) {
-		t.Errorf("readiness says row %q, and the Pod carries %q", got, want)
 	}
 	_, body := get("/metrics")
 	for _, want := range []string{

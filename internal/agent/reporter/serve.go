@@ -17,7 +17,6 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/base/bounded"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/peer/heartbeat"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/peer/pinned"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/peer/viewwire"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/view"
@@ -128,8 +127,6 @@ func (r *reporter) serve(l net.Listener, wg *sync.WaitGroup) (stop func()) {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { _, _ = fmt.Fprintln(w, "ok") })
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) {
-		row := r.beat.Digest()
-		w.Header().Set(heartbeat.RowHeader, row)
 		if err := r.ready(); err != nil {
 			http.Error(w, err.Error(), http.StatusServiceUnavailable)
 			return
@@ -181,7 +178,7 @@ func (r *reporter) serveHeartbeat(ctx context.Context, wg *sync.WaitGroup) (stop
 	// ctx is detached: the last row is also served.
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	mux := http.NewServeMux()
-	mux.Handle("/", &r.beat)
+	mux.HandleFunc("/", r.serveRow)
 	if r.LeaseNamespace != "" { // otherwise 404, as from an older reporter: nothing to relay
 		mux.Handle(viewwire.RelayPath, viewwire.Relay(r.relay.serve))
 	}
@@ -194,4 +191,14 @@ func (r *reporter) serveHeartbeat(ctx context.Context, wg *sync.WaitGroup) (stop
 		wg.Go(func() { r.follow(ctx) })
 	}
 	return cancel, nil
+}
+
+// serveRow serves the row that barriers and the controller confirm. A row that is no longer polled
+// or written confirms nothing.
+func (r *reporter) serveRow(w http.ResponseWriter, q *http.Request) {
+	if err := r.ready(); err != nil {
+		http.Error(w, err.Error(), http.StatusServiceUnavailable)
+		return
+	}
+	r.beat.ServeHTTP(w, q)
 }

@@ -32,10 +32,6 @@ const (
 // known: see package raftlog. Older reporters do not send it.
 const LogHeader = "Scylla-Raft"
 
-// RowHeader is in the answer of a reporter's readiness: the digest of its present row, empty before
-// the first. Older reporters do not send it.
-const RowHeader = "Scylla-Row"
-
 // Beat is the row and counter that a reporter serves. The zero value has no row yet. It is safe for
 // concurrent use.
 type Beat struct {
@@ -61,13 +57,6 @@ func (b *Beat) Say(row string, alive bool) {
 	if alive {
 		b.number++
 	}
-}
-
-// Digest returns the digest of the present row; empty while there is no row.
-func (b *Beat) Digest() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return api.ReportDigest(b.row)
 }
 
 // SetLog sets the node's present place in the log of group 0. It is not part of the row, so that

@@ -142,7 +142,7 @@ func TestNeededConnectionsArePossibleAndOthersAreNot(t *testing.T) {
 		want     bool
 	}{
 		"nodes gossip and stream":                           {node, other, tcp, []int{7000, 7001}, true},
-		"a barrier asks another member's reporter":          {node, other, tcp, []int{8081}, true},
+		"a barrier asks another member's reporter":          {node, other, tcp, []int{8083}, true},
 		"nodes ask each other by CQL":                       {node, other, tcp, []int{9042, 19042}, true},
 		"reporter, barrier and launcher ask the API server": {node, apiServer, tcp, []int{443, 6443}, true},
 		"a node resolves names":                             {node, dns, udp, []int{53}, true},
