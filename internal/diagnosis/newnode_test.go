@@ -115,15 +115,20 @@ func TestANewNodeThatDoesNotStart(t *testing.T) {
 // A volume that no longer exists is discarded where no row lists the host ID that its Service records, and not where one does.
 func TestTheVolumeOfANewNodeIsGone(t *testing.T) {
 	t.Parallel()
+	const removed = "99990000-7777-4777-8777-777777777777"
 	for name, tc := range map[string]struct {
 		id       string // "listed" is that of another member
-		reports  int    // of three members
+		joined   string
+		reports  int // of three members
 		discards bool
 	}{
-		"no host ID is recorded":      {"", 3, true},
-		"no row lists it":             {"99990000-7777-4777-8777-777777777777", 3, true},
-		"one of three rows, and none": {"99990000-7777-4777-8777-777777777777", 1, false},
-		"all rows list it":            {"listed", 3, false},
+		"no host ID is recorded":      {"", "", 3, true},
+		"no row lists it":             {removed, "false", 3, true},
+		"one of three rows, and none": {removed, "false", 1, false},
+		"all rows list it":            {"listed", "false", 3, false},
+		"its node was removed":        {removed, "true", 3, true},
+		"it was removed by one row":   {removed, "true", 1, false},
+		"it is a member":              {"listed", "true", 3, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -138,7 +143,7 @@ func TestTheVolumeOfANewNodeIsGone(t *testing.T) {
 			for i := range o.Services {
 				if svc := &o.Services[i]; svc.Name == pod.Name && tc.id != "" {
 					metav1.SetMetaDataAnnotation(&svc.ObjectMeta, api.AnnotationHostID, tc.id)
-					metav1.SetMetaDataAnnotation(&svc.ObjectMeta, api.AnnotationNodeJoined, "false")
+					metav1.SetMetaDataAnnotation(&svc.ObjectMeta, api.AnnotationNodeJoined, tc.joined)
 				} else if tc.id == "listed" && svc.Annotations[api.AnnotationHostID] != "" {
 					tc.id = svc.Annotations[api.AnnotationHostID]
 				}

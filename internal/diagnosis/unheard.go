@@ -59,12 +59,14 @@ func (s *scene) unheard() {
 const slowStart = cluster.LimitStart
 
 // newNodes reports new nodes that do not start, with the step for what Kubernetes says of their
-// Pods. A node that waits in its barrier has the barrier's reasons.
+// Pods. A node that waits in its barrier has the barrier's reasons. A member whose node was removed
+// and whose volume no longer exists is a new node, whatever its Service records.
 func (s *scene) newNodes() {
 	members := s.c.Members()
 	for i := range members {
 		m := &members[i]
-		if m.State != cluster.MemberNewcomer || m.Service == nil || m.ReplaceRequested || m.Replacing != "" ||
+		isNew := m.State == cluster.MemberNewcomer || m.Removed(s.m) && !s.c.VolumeGone(m.Member).IsZero()
+		if !isNew || m.Service == nil || m.ReplaceRequested || m.Replacing != "" ||
 			s.explained(m) || (m.Pod == nil || m.Pod.DeletionTimestamp != nil) && s.c.Trouble(m.Member).IsZero() {
 			continue
 		}
