@@ -131,7 +131,7 @@ func stateOf(r *replace.Reading, m *cluster.Member, now time.Time, rec *replace.
 			return nil, ""
 		}
 	}
-	return &s, in.Self.Says().HostID
+	return &s, cmp.Or(in.Self.Says().HostID, s.NewHostID)
 }
 
 // learn adds what a replacement shows about its nodes.

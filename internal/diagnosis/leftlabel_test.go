@@ -3,10 +3,14 @@
 package diagnosis_test
 
 import (
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api/hostid"
@@ -72,5 +76,32 @@ func TestTheLabelOfAReplacementThatHasEnded(t *testing.T) {
 				t.Errorf("it is %s, want %s", state, tc.state)
 			}
 		})
+	}
+}
+
+// A new node that was restarted before it had recorded that it joined has a step, also after its Pod was created again and has no row.
+func TestANewNodeThatCannotStartAgain(t *testing.T) {
+	t.Parallel()
+	const member, original = "demo-dc1-rack1-0", "99999999-5ea1-4d00-8000-000000000009"
+	c := startsOver(plugintest.New(3, 1), 20*time.Minute, 1, member)
+	svc := c.Service(member)
+	svc.Labels[api.LabelReplace], svc.Labels[api.LabelReplacingNodeHostID] = "", original
+	for key, value := range map[string]string{
+		api.AnnotationReplaceRequest: "x", api.AnnotationReplaceAccepted: "x", api.AnnotationReplaceOriginalHostID: original, api.AnnotationReplacePVCUIDs: "old", api.AnnotationReplacePodUID: "old",
+	} {
+		svc.Annotations[key] = value
+	}
+	c.NoRow(member)
+	o := scenes.Objects(c)
+	set, pod := &o.StatefulSets[0], slices.IndexFunc(o.Pods, func(p corev1.Pod) bool { return p.Name == member })
+	o.Pods[pod].OwnerReferences = []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "StatefulSet", Name: set.Name, UID: set.UID, Controller: new(true)}}
+	o.PVCs = append(o.PVCs, corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: "demo", Name: "data-" + member, UID: "new"}})
+	o.Logged = map[string]cluster.LogError{member: {Code: words.ReplacedNodeNotFound, Text: "Replaced node with Host ID " + original + " not found"}}
+	made := cluster.New(o, cluster.SourceAuto, scenes.Now)
+	made.TakenAt = scenes.Now
+	findings := diagnosis.Judge(made, scenes.Now).Findings
+	want := "kubectl scylla replace " + c.Node(member).HostID + " -n demo"
+	if len(findings) == 0 || !strings.Contains(words.Text(findings[0].Step), want) {
+		t.Errorf("%+v, want %q", findings, want)
 	}
 }
