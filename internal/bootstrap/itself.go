@@ -14,8 +14,8 @@ import (
 
 // perhapsItself returns the note for a member that may wait for itself. Its volume has a node's
 // files. Its Service records no host ID, or one that was removed, because no reporter ran when it
-// joined. Exactly one host ID that no member here has is DOWN. The volume does not prove it
-// (system.local is not flushed), so a user must decide.
+// joined. Exactly one host ID that no member here has or replaces is DOWN. The volume does not
+// prove it (system.local is not flushed), so a user must decide.
 func (in *Input) perhapsItself(m *matrix.Matrix) []words.Message {
 	if in.unrecorded(m) {
 		return in.perhaps(words.JoinNotRecorded, in.self.HostID)
@@ -27,7 +27,9 @@ func (in *Input) perhapsItself(m *matrix.Matrix) []words.Message {
 	var nobodys []hostid.ID
 	for i := range m.Nodes() {
 		n := &m.Nodes()[i]
-		recorded := slices.ContainsFunc(in.Peers, func(p *cluster.Member) bool { return p.RecordedID() == n.HostID })
+		recorded := slices.ContainsFunc(in.Peers, func(p *cluster.Member) bool {
+			return p.RecordedID() == n.HostID || p.Label(api.LabelReplacingNodeHostID) == string(n.HostID)
+		})
 		if n.HostID != "" && n.Row == nil && n.Member == "" && n.Joined && !recorded && n.SeenDown > 0 &&
 			n.SeenUp == 0 {
 			nobodys = append(nobodys, n.HostID)

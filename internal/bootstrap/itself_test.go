@@ -45,6 +45,11 @@ func TestAMemberThatMayWaitForItselfIsToldSo(t *testing.T) {
 		"another member has that host ID": {func(in *Input) {
 			in.Peers = append(in.Peers, member(matrix.Ref{Member: "demo-rack9-0", HostID: idOwn}, nil))
 		}, false},
+		"another member replaces that host ID": {func(in *Input) {
+			p := member(matrix.Ref{Member: "demo-rack9-0", HostID: "99990000-7777-4777-8777-777777777777"}, new(false))
+			p.Service.Labels[api.LabelReplacingNodeHostID] = idOwn
+			in.Peers = append(in.Peers, p)
+		}, false},
 		"it is seen UP": {func(in *Input) { in.Matrix = newMatrix(threeUp(matrix.Observation{HostID: idOwn, Status: matrix.Up})) }, false},
 	} {
 		t.Run(name, func(t *testing.T) {
