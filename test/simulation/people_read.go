@@ -339,7 +339,7 @@ func (w *world) machineGone(name string) bool {
 	return c != nil && c.machine != nil && c.machine.gone
 }
 
-// ownVolume: the volume was the member's from the beginning, and is not one of a member.
+// ownVolume: the volume was from the beginning that of the member, or of the node that the step names.
 func (w *world) ownVolume(s printedStep) bool {
 	c := w.claims["data-"+s.about]
 	svc := w.service[s.about]
@@ -347,12 +347,10 @@ func (w *world) ownVolume(s printedStep) bool {
 		return false
 	}
 	id := svc.Annotations[api.AnnotationHostID]
-	named := ""
 	if of, ok := s.step.Params["hostID"]; ok {
-		named = strings.TrimSpace(words.Text(words.New(words.LogCure, "text", of)))
+		id = strings.TrimSpace(words.Text(words.New(words.LogCure, "text", of)))
 	}
-	return c.disk.id == id && id != "" || named != "" && c.disk.id == named ||
-		s.step.Code == words.TellVolume && id == "" && !c.disk.copied
+	return c.disk.id == id && id != "" || s.step.Code == words.TellVolume && id == "" && !c.disk.copied
 }
 
 // allReach: every node is in reach of every other.
