@@ -391,6 +391,10 @@ func (w *world) replaceVerb(args []string, c words.Command) func() bool {
 					}
 				case words.IgnoredTakeOff:
 					ignore, changed = nil, len(ignore) > 0
+				case words.ReplaceReadLog:
+					if d, _ := w.firstError(name); (d.Code == words.JoinUnfinished || d.Code == words.RequestNotFound) && !slices.Contains(skip, check.Name) {
+						skip, changed = append(skip, check.Name), true // it never starts on this volume
+					}
 				case words.ReplaceStartingWait:
 					if w.follower.held[name].IsZero() {
 						w.follower.held[name] = w.now
