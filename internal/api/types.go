@@ -82,6 +82,9 @@ type NodeStatusReport struct {
 	OwnsTokens *bool `json:"ownsTokens,omitempty"`
 	// ScyllaVersion is the running node's release, "2025.2.1-0.20250901.abc".
 	ScyllaVersion string `json:"scyllaVersion,omitempty"`
+	// Complete is true if the ring has no token of a member that ObservedNodes does not list. Only
+	// set up to 2025.2, where ScyllaDB lists one of two members at one address. Additive.
+	Complete bool `json:"complete,omitempty"`
 	// Places are the locations of the observed nodes that are not UP, from gossip, sorted by host
 	// ID. Only they show that a host ID without a member is a node of another datacenter. Empty if
 	// gossip has none, or if more than MaxPlaces nodes are not UP. Additive.

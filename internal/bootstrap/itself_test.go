@@ -84,3 +84,23 @@ func TestAHostIDThatNoRowListsMayBeHidden(t *testing.T) {
 		})
 	}
 }
+
+// Up to 2025.2 a row possibly does not list a member whose former address another one has. Another row that lists it is enough for its restart.
+func TestAHiddenMemberRestarts(t *testing.T) {
+	for version, want := range map[string]Decision{"2025.2.1-0.20250901.abc": DecisionRestart, "2025.3.0-0.20251001.abc": DecisionWait} {
+		t.Run(version, func(t *testing.T) {
+			in := newcomer()
+			in.Member = member(ref("rack4", idOwn), ptr(true))
+			in.Volume, in.Disk = VolumeUsed, BootstrappedUnknown
+			rows := threeUp()
+			for i := range rows {
+				rows[i].Report = &api.NodeStatusReport{ScyllaVersion: version}
+			}
+			rows[0].Observed = append(rows[0].Observed, matrix.Observation{HostID: idOwn, Status: matrix.Down})
+			in.Matrix = newMatrix(rows)
+			if v := Decide(in); v.Decision != want {
+				t.Errorf("%s %v, want %s", v.Decision, reasonsOf(v), want)
+			}
+		})
+	}
+}

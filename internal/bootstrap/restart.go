@@ -98,7 +98,7 @@ const modeNormal = "NORMAL"
 // known is the evidence of the rows about one host ID.
 type known struct {
 	peer    matrix.Ref // lists it as a full member
-	against bool       // a usable row does not list it, or lists it as joining, replaced or gone
+	against bool       // a usable row that cannot hide it does not list it, or lists it as joining, replaced or gone
 	fresh   bool       // there is a fresh row
 }
 
@@ -125,7 +125,7 @@ func knownBy(m *matrix.Matrix, hostID hostid.ID, joined bool) known {
 		}
 		c := m.Cell(i, self)
 		if c.Status == matrix.Missing {
-			k.against = k.against || k.fresh
+			k.against = k.against || k.fresh && !m.Hides(nodes[self].Ref)
 			continue
 		}
 		isMember := c.State == matrix.StateNormal || c.State == matrix.StateLeaving || joined && c.State.NewNode()

@@ -220,11 +220,12 @@ func (m *Member) Idle() bool {
 
 // Removed reports whether its Service still records a host ID that no fresh row of the matrix
 // lists: its node was removed. It is false if the member's ScyllaDB is ready, or may be: the member
-// has joined since the rows were written.
+// has joined since the rows were written, or if the rows can hide a member.
 func (m *Member) Removed(in *matrix.Matrix) bool {
 	id := m.RecordedID()
 	if at, ok := in.Index(id); ok {
 		return in.Nodes()[at].Removed
 	}
-	return m.Idle() && id != "" && in.Reporting() > 0
+	return m.Idle() && id != "" && in.Reporting() > 0 &&
+		(m.Label(api.LabelDecommissioned) == api.DecommissionedDone || !in.Hides(m.Ref))
 }

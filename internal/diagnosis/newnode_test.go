@@ -120,19 +120,22 @@ func TestTheVolumeOfANewNodeIsGone(t *testing.T) {
 		id       string // "listed" is that of another member
 		joined   string
 		reports  int // of three members
+		hides    bool
 		discards bool
 	}{
-		"no host ID is recorded":      {"", "", 3, true},
-		"no row lists it":             {removed, "false", 3, true},
-		"one of three rows, and none": {removed, "false", 1, false},
-		"all rows list it":            {"listed", "false", 3, false},
-		"its node was removed":        {removed, "true", 3, true},
-		"it was removed by one row":   {removed, "true", 1, false},
-		"it is a member":              {"listed", "true", 3, false},
+		"no host ID is recorded":      {"", "", 3, false, true},
+		"no row lists it":             {removed, "false", 3, false, true},
+		"one of three rows, and none": {removed, "false", 1, false, false},
+		"all rows list it":            {"listed", "false", 3, false, false},
+		"its node was removed":        {removed, "true", 3, false, true},
+		"it was removed by one row":   {removed, "true", 1, false, false},
+		"it is a member":              {"listed", "true", 3, false, false},
+		"a row can hide it":           {removed, "false", 3, true, false},
+		"a row can hide a member":     {removed, "true", 3, true, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			c := plugintest.New(3, 1)
+			c := plugintest.New(3, 1).Says(func(_ plugintest.Node, r *api.NodeStatusReport) { r.Complete = !tc.hides })
 			pod := c.Pod(c.Newcomer("dc1", "rack1", 1))
 			pod.Spec.NodeName = "gone"
 			o := scenes.Objects(c)

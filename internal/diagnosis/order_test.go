@@ -238,6 +238,7 @@ func TestNoHarmAMemberReplacesItselfOnlyByItsVolume(t *testing.T) {
 				c.DownSince(own, time.Hour).NoRow(own)
 				id := hostid.ID(c.Node(own).HostID)
 				c.Says(func(by plugintest.Node, r *api.NodeStatusReport) {
+					r.ScyllaVersion = "" // nothing says that the list hides nodes
 					if by.Name == first {
 						r.ObservedNodes = slices.DeleteFunc(r.ObservedNodes, func(o api.ObservedNodeStatusReport) bool { return o.HostID == id })
 					}

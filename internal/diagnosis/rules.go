@@ -141,6 +141,7 @@ var rules = map[words.Code][]rule{
 
 	// A node that is DOWN, not seen or not reporting.
 	words.RowMissing: append([]rule{
+		seeIfRemoved,
 		{steps: one(words.CheckThereThenForce), when: onlyUnreadElsewhere, take: forceSelf(words.CheckThereThenForce)},
 		{steps: one(words.RenewReport), when: because(words.JoinedAndNotReported, words.JoinedAndReportedAsNewcomer)},
 	}, helps...),
@@ -160,6 +161,7 @@ var rules = map[words.Code][]rule{
 var helps = []rule{
 	// nothing is replaced or removed before each node's cluster is known
 	{steps: one(words.TellClustersApartFirst), when: func(a *asked) bool { return !a.m.SplitFact().IsZero() }},
+	seeIfRemoved,
 	{steps: one(words.StartMember), when: func(a *asked) bool { return a.n == nil || a.n.HostID == "" },
 		take: of(words.StartMember, "node")},
 	{steps: one(words.OrphansFirst), when: whileOrphaned((*asked).machineIsGone)},

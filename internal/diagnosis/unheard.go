@@ -104,7 +104,7 @@ func (s *scene) newNode(m *cluster.Member) Finding {
 		}
 	}
 	if gone := s.c.VolumeGone(m.Member); !gone.IsZero() &&
-		(m.RecordedID() == "" || s.m.Opinion(m.RecordedID()).NoneLists(len(s.m.Nodes()))) {
+		(m.RecordedID() == "" || s.m.NoneLists(m.Recorded())) {
 		facts["claim"] = m.PVC.Name
 		return notReady(made, gone, s.do(words.DiscardClaim, facts, "claim", m.PVC.Name))
 	}

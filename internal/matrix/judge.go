@@ -113,7 +113,7 @@ func (m *Matrix) choose() (judged []*line, ownRow, mentioned bitset) {
 // forget removes required nodes whose own rows are all unusable and that no reporting row lists:
 // after a removenode the Service may remain, and with it the host ID. It does so only if the
 // reporting rows outnumber the nodes to remove. If two halves do not list each other, it is unknown
-// which is the cluster.
+// which is the cluster. Nor does it remove a node that the rows can hide.
 func (m *Matrix) forget(reporting []*line, ownRow bitset) {
 	if len(reporting) == 0 {
 		return
@@ -137,6 +137,9 @@ func (m *Matrix) forget(reporting []*line, ownRow bitset) {
 		return
 	}
 	for _, i := range forgotten {
+		if m.Hides(m.nodes[i].Ref) {
+			continue
+		}
 		m.nodes[i].Removed = true
 		m.required.clear(i)
 	}

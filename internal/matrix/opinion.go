@@ -54,9 +54,12 @@ func (o Opinion) DownSince() (time.Time, bool) {
 	return known[majority-1], true
 }
 
-// NoneLists reports whether no row lists the host ID, by the usable rows of a majority of so many
-// nodes.
-func (o Opinion) NoneLists(nodes int) bool { return o.Listing() == 0 && 2*len(o.NotListed) > nodes }
+// NoneLists reports whether no row lists the member's host ID, by the usable rows of a majority of
+// the nodes, which cannot hide it.
+func (m *Matrix) NoneLists(member Ref) bool {
+	o := m.Opinion(member.HostID)
+	return o.Listing() == 0 && 2*len(o.NotListed) > len(m.nodes) && !m.Hides(member)
+}
 
 // HasUsableRow reports whether the node at index i has a row that is evidence.
 func (m *Matrix) HasUsableRow(i int) bool {

@@ -30,6 +30,7 @@ func (v *verifier) nothingToReplace() words.Message {
 			!slices.ContainsFunc(in.Others, func(o *cluster.Member) bool { return o.RecordedID() == n.HostID })
 	}
 	gap := v.checkRows().result != OK || 2*v.of(v.target).Total() <= len(v.expected())+len(v.ignored)
+	gap = gap || v.m.Hides(in.Self.Ref)
 	if !v.resume || in.Operator || in.Self.Pod == nil || len(in.Claims) != 1 || unowned || gap {
 		return words.New(words.ReplaceNothingToReplace)
 	}

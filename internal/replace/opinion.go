@@ -108,7 +108,7 @@ func (v *rowEvidence) expected() []hostid.ID {
 	for _, o := range v.in.Others {
 		id := o.RecordedID()
 		// One that no row lists has not joined, unless its Service records that it has.
-		joined := o.Joined != nil && *o.Joined || o.Joined == nil && !v.of(id).NoneLists(len(nodes))
+		joined := o.Joined != nil && *o.Joined || o.Joined == nil && !v.m.NoneLists(o.Recorded())
 		if id != "" && !v.apart(id) && joined && !o.Removed(v.m) {
 			ids[id] = true
 		}

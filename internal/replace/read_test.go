@@ -55,7 +55,7 @@ func pod(rack string, report *api.NodeStatusReport) *corev1.Pod {
 }
 
 func says(id, version string, seen ...api.ObservedNodeStatusReport) *api.NodeStatusReport {
-	return &api.NodeStatusReport{HostID: hostid.ID(id), OperationMode: "NORMAL", ScyllaVersion: version, ObservedNodes: seen}
+	return &api.NodeStatusReport{HostID: hostid.ID(id), OperationMode: "NORMAL", ScyllaVersion: version, Complete: true, ObservedNodes: seen}
 }
 
 func claim(name, uid string) *corev1.PersistentVolumeClaim {

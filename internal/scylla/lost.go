@@ -130,6 +130,34 @@ func (r *Reader) spareTokens(ctx context.Context, p *picture) (bool, error) {
 	return slices.ContainsFunc(ring, func(t string) bool { return !owned[t] }), nil
 }
 
+// provenReads is how many reads an unchanged picture counts as complete: 1 min. The proof requires
+// one request per node.
+const provenReads = 12
+
+// complete reports whether the list has each member that owns tokens: the ring has no other token,
+// and gossip has no other node at an address. Without Raft-managed topology, ScyllaDB itself keeps
+// one node per address.
+func (r *Reader) complete(ctx context.Context, p *picture) bool {
+	if r.wholeReads--; r.wholeReads > 0 && r.whole.same(p) {
+		return true
+	}
+	r.wholeReads = 0
+	if !r.byRaft || len(p.anonymous) > 0 {
+		return false
+	}
+	for a, ids := range p.behind {
+		if len(ids) != 1 || len(p.at[a]) == 0 ||
+			slices.ContainsFunc(p.at[a], func(e Endpoint) bool { return e.HostID != ids[0] }) {
+			return false
+		}
+	}
+	if more, err := r.spareTokens(ctx, p); err != nil || more {
+		return false
+	}
+	r.whole, r.wholeReads = p, provenReads
+	return true
+}
+
 // remember keeps what the row shows of each member for the next row.
 func (r *Reader) remember(row *api.NodeStatusReport, p *picture, hidden map[string][]string, tasks []Task) {
 	ended := map[string]bool{}

@@ -47,6 +47,9 @@ type Reader struct {
 	entities map[string]string
 	// byRaft is set once the node reports Raft-managed topology, which never reverts.
 	byRaft bool
+	// whole is the last picture that listed each owner of tokens, for so many more reads.
+	whole      *picture
+	wholeReads int
 	// repair is read from the configuration once per process, in mode NORMAL.
 	repair      []string
 	repairAsked bool
@@ -404,6 +407,7 @@ func (r *Reader) observe(ctx context.Context, row *api.NodeStatusReport, p *pict
 
 	var hidden map[string][]string
 	if version.ListsSharedAddresses() != release.Yes {
+		row.Complete = r.complete(ctx, p)
 		hidden = r.lost(ctx, p, tasks, version)
 		for id, addresses := range hidden {
 			p.addresses[id] = addresses

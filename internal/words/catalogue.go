@@ -239,6 +239,8 @@ var (
 		"wait[ up to {limit}] until gossip has settled; if this persists, compare nodetool status on both nodes")
 	WaitForMembership = define("WaitForMembership",
 		"wait[ up to {limit}] until all nodes list the same members; if this persists, compare nodetool status on both nodes")
+	SeeIfRemoved = define("SeeIfRemoved",
+		"check node_state of host ID {hostID}: {1}; if it is left, remove the host ID from the Service, which cannot be undone: {2}; otherwise {node} is a member: check that its Pod starts. Up to 2025.2 ScyllaDB lists one of two nodes at one address")
 	BringReport = define("BringReport",
 		"if it runs in another datacenter, copy that datacenter's report here; check whether it is an orphaned host ID that can be removed: {1}")
 	KeepDatacenterReport = define("KeepDatacenterReport",

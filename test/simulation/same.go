@@ -27,7 +27,7 @@ func sameButView(a, b *api.ScyllaDBStatusReport) bool {
 // sameRow is true for rows that are written with the same words. Each field is named here: a test sees whether one is missing.
 func sameRow(a, b *api.NodeStatusReport) bool {
 	return a.HostID == b.HostID && a.OperationMode == b.OperationMode && a.ScyllaVersion == b.ScyllaVersion && a.Fault == b.Fault &&
-		a.LegacyTopology == b.LegacyTopology && a.Coordinator == b.Coordinator && a.Group0ID == b.Group0ID &&
+		a.LegacyTopology == b.LegacyTopology && a.Complete == b.Complete && a.Coordinator == b.Coordinator && a.Group0ID == b.Group0ID &&
 		sameValue(a.Error, b.Error) && sameValue(a.OwnsTokens, b.OwnsTokens) && sameValue(a.Heartbeat, b.Heartbeat) && sameProcess(a.Process, b.Process) && sameValue(a.DiskUsedPercent, b.DiskUsedPercent) && sameValue(a.JoinedPercent, b.JoinedPercent) && sameValue(a.VnodeKeyspaces, b.VnodeKeyspaces) &&
 		(a.Credential == b.Credential || sameObject(a.Credential, b.Credential)) &&
 		slices.Equal(a.RepairBased, b.RepairBased) && slices.Equal(a.Operations, b.Operations) && slices.Equal(a.Places, b.Places) && sameCells(a.ObservedNodes, b.ObservedNodes) &&

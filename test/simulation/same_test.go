@@ -20,7 +20,7 @@ func TestSameRow(t *testing.T) {
 			return []api.ObservedNodeStatusReport{{HostID: "a", Status: "DOWN", State: "LEAVING", Since: new(at)}}
 		}
 		return &api.NodeStatusReport{ObservedNodes: cells(), Error: new("e"), LastRow: &api.LastRow{HostID: "l", ObservedNodes: cells()}, Fault: "f", HostID: "h",
-			OperationMode: "m", OwnsTokens: new(true), ScyllaVersion: "v", LegacyTopology: true, Coordinator: "c", Group0ID: "g", RepairBased: []string{"r"},
+			OperationMode: "m", OwnsTokens: new(true), ScyllaVersion: "v", LegacyTopology: true, Complete: true, Coordinator: "c", Group0ID: "g", RepairBased: []string{"r"},
 			Places:     []api.NodePlace{{HostID: "a", Datacenter: "d", Rack: "k"}},
 			Operations: []api.NodeOperation{{Type: "t", State: "s", HostID: "o", Error: "e"}}, Heartbeat: &api.ReportHeartbeat{Port: 1, Fingerprint: "p"},
 			Process: &api.ScyllaDBProcess{State: "s", ExitStatus: new(int32(1)), Ended: new(at)}, DiskUsedPercent: new(int32(1)), JoinedPercent: new(int32(1)), VnodeKeyspaces: new(true)}

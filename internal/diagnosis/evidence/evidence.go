@@ -31,6 +31,7 @@ type Origin string
 const (
 	Log        Origin = "log"
 	REST       Origin = "REST API"
+	CQL        Origin = "CQL"
 	Disk       Origin = "data directory"
 	Kubernetes Origin = "Kubernetes"
 )
@@ -152,6 +153,8 @@ var table = []Item{
 		Field: "/storage_service/host_id of every member, in complete fresh status reports: neither the host ID " +
 			"recorded on the member Service nor the host ID of its replacement", First: "5.2",
 		Source: []string{"api/token_metadata.cc"}, Volume: Lost},
+	{Code: TopologyLeft, Origin: CQL, Field: "system.topology: node_state of the host ID is left", First: "6.0",
+		Source: []string{coordinator + ":911", "db/system_keyspace.cc:274"}, Volume: Lost},
 	{Code: VolumeOfNoneOrOther, Origin: Disk,
 		Field: "no file of ScyllaDB, or system.local.host_id is not the host ID that the member Service records",
 		First: "5.2", Source: []string{"db/system_keyspace.cc"}, Volume: Unknown},
@@ -186,6 +189,7 @@ const (
 	MajorityDown        = "MajorityDown"
 	ListedMember        = "ListedMember"
 	NotListed           = "NotListed"
+	TopologyLeft        = "TopologyLeft"
 	VolumeOfNoneOrOther = "VolumeOfNoneOrOther"
 	ReplacementOpen     = "ReplacementOpenHere"
 	VolumeUnreachable   = "VolumeUnreachable"
@@ -268,6 +272,7 @@ func Steps() []Step {
 		{"OperatorLetEvict", []words.Code{MajorityDown}},
 		{"RemoveReplacingLabel", []words.Code{ListedMember}},
 		{"RecordedHostIDRemoved", []words.Code{NotListed}},
+		{"SeeIfRemoved", []words.Code{TopologyLeft}},
 		{"SaveData", []words.Code{VolumeDeleting}},
 		{"SaveVolumeAndData", []words.Code{VolumeDeleting}},
 		{"OldNodeCameBackCure", []words.Code{VolumeDeleting}},

@@ -27,6 +27,7 @@ const (
 	replaceNode = "scylla replace {hostID} {at}"
 	replaceHow  = "scylla replace status {member} {in}"
 	askGroup0   = "exec {pod} {in} -c {container} -- cqlsh -e {query}"
+	forget      = "annotate service {member} " + api.AnnotationHostID + "- " + api.AnnotationNodeJoined + "- {in}"
 	leave       = "exec {pod} {in} -c {container} -- nodetool decommission"
 )
 
@@ -179,10 +180,10 @@ var commands = map[words.Code][]string{
 	words.ScaleDownDecommissioned: {"scale statefulset {statefulSet} --replicas={wanted} {in}"},
 	words.SeeMaintenance: {"get service {member} --output yaml --show-managed-fields {in}",
 		"label service {member} " + api.LabelNodeMaintenance + "- {in}"},
-	words.ClearPodAnnotation:   {"annotate pod {pod} " + api.AnnotationNodeStatusReport + "- {in}"},
-	words.RemoveReplacingLabel: {"label service {member} " + api.LabelReplacingNodeHostID + "- {in}"},
-	words.RecordedHostIDRemoved: {"annotate service {member} " + api.AnnotationHostID + "- " +
-		api.AnnotationNodeJoined + "- {in}"},
+	words.ClearPodAnnotation:    {"annotate pod {pod} " + api.AnnotationNodeStatusReport + "- {in}"},
+	words.RemoveReplacingLabel:  {"label service {member} " + api.LabelReplacingNodeHostID + "- {in}"},
+	words.RecordedHostIDRemoved: {forget},
+	words.SeeIfRemoved:          {"exec {witness} {in} -c {container} -- cqlsh -e {topology}", forget},
 
 	words.RunControllerAndReporters: {"scylla report {in}"},
 	words.DeleteLeftReport: {
@@ -213,6 +214,7 @@ type Facts map[string]string
 var constants = Facts{
 	// A node stores the ID of its group 0 there, and the REST API does not have it.
 	"query":             "SELECT value FROM system.scylla_local WHERE key = 'raft_group0_id'",
+	"topology":          "SELECT host_id, node_state FROM system.topology",
 	"replication":       "SELECT keyspace_name, replication FROM system_schema.keyspaces",
 	"retain":            `{"spec":{"persistentVolumeReclaimPolicy":"Retain"}}`,
 	"operatorNamespace": api.OperatorNamespace,

@@ -404,7 +404,7 @@ func (c *Cluster) annotate(n Node) {
 	if p == nil {
 		return
 	}
-	said := &api.NodeStatusReport{ObservedNodes: c.row(n), HostID: hostid.ID(n.HostID), OperationMode: "NORMAL", OwnsTokens: new(true), ScyllaVersion: n.Version}
+	said := &api.NodeStatusReport{ObservedNodes: c.row(n), HostID: hostid.ID(n.HostID), OperationMode: "NORMAL", OwnsTokens: new(true), ScyllaVersion: n.Version, Complete: strings.HasPrefix(n.Version, "2025.2")}
 	for _, cell := range said.ObservedNodes {
 		if i := slices.IndexFunc(c.Nodes, func(o Node) bool { return o.HostID == string(cell.HostID) }); i >= 0 && cell.Status != api.NodeStatusUp {
 			said.Places = append(said.Places, api.NodePlace{HostID: cell.HostID, Datacenter: c.Nodes[i].Datacenter, Rack: c.Nodes[i].Rack})

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package diagnosis_test
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/diagnosis"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
+	"github.com/kubectl-scylla/kubectl-scylla/test/run/plugintest"
+	"github.com/kubectl-scylla/kubectl-scylla/test/simulation/scenes"
+)
+
+// Where rows can hide a member that none of them lists, it is not taken for removed: a person looks in ScyllaDB's tables first.
+func TestAMemberInNoRowIsLookedUp(t *testing.T) {
+	t.Parallel()
+	const member = "demo-dc1-rack2-0"
+	for name, complete := range map[string]bool{"a row lists each member": true, "a row can hide one": false} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := gone(plugintest.New(3, 1), member).Says(func(_ plugintest.Node, r *api.NodeStatusReport) { r.Complete = complete })
+			c := cluster.New(objectsOf(s, nil), cluster.SourceAuto, scenes.Now)
+			findings := diagnosis.Of(c)
+			at := slices.IndexFunc(findings, func(f diagnosis.Finding) bool { return f.Step.Code == words.SeeIfRemoved })
+			if at >= 0 == complete {
+				t.Fatalf("%v", said(findings))
+			}
+			if m := c.Member(member); m.Removed(c.Matrix()) != complete {
+				t.Errorf("removed: %v", m.Removed(c.Matrix()))
+			}
+			if complete {
+				return
+			}
+			want := "check node_state of host ID " + s.Node(member).HostID + ": kubectl exec demo-dc1-rack1-0 -n demo -c scylla -- cqlsh -e 'SELECT host_id, node_state FROM system.topology'" +
+				"; if it is left, remove the host ID from the Service, which cannot be undone: kubectl annotate service " + member + " " + api.AnnotationHostID + "- " + api.AnnotationNodeJoined + "- -n demo" +
+				"; otherwise " + member + " is a member: check that its Pod starts. Up to 2025.2 ScyllaDB lists one of two nodes at one address"
+			if got := words.Text(findings[at].Step); got != want {
+				t.Errorf("%s\nwant %s", got, want)
+			}
+			check(t, c, findings)
+		})
+	}
+}
