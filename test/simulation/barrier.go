@@ -31,7 +31,7 @@ const silentQuery = 4
 
 // silent is true in a world whose disks never return their host IDs.
 func (w *world) silent() bool {
-	return w.Seed%silentQuery == 0 && w.Rule != Operator && !w.yearly() || w.without(OffHostID)
+	return w.Seed%silentQuery == 0 && w.Rule != Operator && !w.yearly() || w.without(OffHostID) || !versions[w.wider.image].SSTableQuery()
 }
 
 // query is the query of system.local (3.3): what was not flushed, it does not see (3.4).

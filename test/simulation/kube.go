@@ -179,7 +179,7 @@ func (w *world) apply(obj *appsv1.StatefulSet) {
 	if err != nil {
 		panic(err) // a manifest without the labels that inject adds
 	}
-	s := &set{obj: obj, place: at, replicas: *obj.Spec.Replicas, revision: 1, tokens: true}
+	s := &set{obj: obj, place: at, replicas: *obj.Spec.Replicas, revision: 1, tokens: true, image: w.wider.image}
 	obj.UID, obj.Generation, obj.CreationTimestamp = types.UID(w.uid()), 1, metav1.NewTime(w.now.Truncate(time.Second))
 	s.obj.Status.CurrentRevision, s.obj.Status.UpdateRevision = s.revisionName(), s.revisionName()
 	w.sets = append(w.sets, s)
@@ -193,7 +193,7 @@ func (w *world) podSpec() corev1.PodSpec {
 			{Name: api.ContainerBootstrappedQuery}, {Name: api.ContainerBarrier, Args: []string{"barrier", "--policy=" + string(api.PolicyReports)}},
 		},
 		Containers: []corev1.Container{{
-			Name: api.ContainerScyllaDB, Image: image(0), Command: []string{"/mnt/shared/scylla-agent", "launch", "--", "/docker-entrypoint.py"},
+			Name: api.ContainerScyllaDB, Image: image(w.wider.image), Command: []string{"/mnt/shared/scylla-agent", "launch", "--", "/docker-entrypoint.py"},
 			VolumeMounts: []corev1.VolumeMount{{Name: "data", MountPath: "/var/lib/scylla"}},
 		}},
 		Volumes: []corev1.Volume{{Name: "data"}},

@@ -96,9 +96,47 @@ func removedMeanwhile(w *world, rng *rand.Rand) bool {
 	return true
 }
 
+// addressTaken: a machine is off, and the Pod of a member there is deleted. The others get new Pods meanwhile, the first of them its address, and the cluster is scaled up.
+func (w *world) addressTaken(rng *rand.Rand) {
+	p := w.one(rng)
+	if p == nil || p.proc == nil || p.proc.mode != rules.ModeNormal || !w.mayStopAll(p.machine) {
+		w.after(10*time.Second, func() { w.addressTaken(rng) })
+		return
+	}
+	m, others := p.machine, slices.Clone(w.podNames.of(w.pods))
+	w.tracef("FAULT the address of %s is taken", p.name)
+	w.off(m)
+	w.deletePod(p, true)
+	w.wider.freed = []string{p.obj.Status.PodIP}
+	var last *pod
+	var next func()
+	next = func() {
+		switch q := w.pods[others[0]]; {
+		case !m.off:
+			return
+		case last != nil && (w.pods[last.name] == last || w.pods[last.name] == nil || !w.pods[last.name].isReady()):
+		case q != nil && q.machine != m && q.proc != nil && q.proc.disk.complete:
+			last = q
+			w.deletePod(q, false)
+			fallthrough
+		default:
+			if others = others[1:]; len(others) == 0 {
+				w.scaleUpAny()
+				return
+			}
+		}
+		w.after(5*time.Second, next)
+	}
+	next()
+	w.after(12*time.Minute, func() { w.on(m) })
+}
+
 // upgraded rolls one StatefulSet after the other to the next version.
 func upgraded(w *world, rng *rand.Rand) bool {
 	todo := slices.Clone(w.sets)
+	if todo[0].image >= byIP {
+		return false
+	}
 	w.wider.upgraded = true
 	rng.Shuffle(len(todo), func(i, j int) { todo[i], todo[j] = todo[j], todo[i] })
 	var next func()
@@ -107,7 +145,7 @@ func upgraded(w *world, rng *rand.Rand) bool {
 			return
 		}
 		s := todo[0]
-		todo, s.image = todo[1:], min(s.image+1, len(versions)-1)
+		todo, s.image = todo[1:], min(s.image+1, newest)
 		s.obj = s.obj.DeepCopy()
 		s.obj.Spec.Template.Spec.Containers[0].Image = image(s.image)
 		w.changeTemplate(s)
@@ -148,8 +186,13 @@ func (w *world) readRequests() {
 	}
 }
 
-// versions of ScyllaDB that clusters are upgraded through; all have Raft topology.
-var versions = []rules.Version{{Major: 2026, Minor: 2}, {Major: 2026, Minor: 2, Patch: 4}, {Major: 2026, Minor: 3, Patch: 1}}
+// versions of ScyllaDB that clusters are upgraded through, and last those that the world "wide" may have throughout; all have Raft topology.
+var versions = []rules.Version{{Major: 2026, Minor: 2}, {Major: 2026, Minor: 2, Patch: 4}, {Major: 2026, Minor: 3, Patch: 1}, {Major: 2025, Minor: 1, Patch: 4}, {Major: 2025, Minor: 2, Patch: 4}}
+
+const (
+	newest = 2
+	byIP   = 3 // they list one host ID for each address
+)
 
 func image(of int) string { return "docker.io/scylladb/scylla:" + versions[of].String() }
 

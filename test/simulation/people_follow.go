@@ -230,6 +230,9 @@ func (w *world) followed(c words.Command) func() bool {
 		}
 	case strings.HasPrefix(text, "kubectl annotate service"):
 		return always(func() {
+			if slices.Contains(args, api.AnnotationHostID+"-") {
+				w.harmOfForgetting(args[3])
+			}
 			w.annotate(args[3], func(_, annotations map[string]string) { write(annotations, args[4:]) })
 		})
 	case strings.HasPrefix(text, "kubectl label service"):

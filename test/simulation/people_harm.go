@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
 	"github.com/kubectl-scylla/kubectl-scylla/test/scyllasim/rules"
 )
@@ -82,6 +83,14 @@ func (w *world) harmOfBan(g *group, id string) {
 		if c := w.claims[name]; c.disk.id == id && !c.deleting && w.intact(c) {
 			w.harm("%s is banned, whose data is on %s", short(id), name)
 		}
+	}
+}
+
+// harmOfForgetting: nothing shows any more that this node, a member, must be UP.
+func (w *world) harmOfForgetting(member string) {
+	id := w.service[member].Annotations[api.AnnotationHostID]
+	if slices.ContainsFunc(w.groups, func(g *group) bool { return g.members[id] == normal }) {
+		w.harm("the host ID of %s is forgotten, %s, which is a member", member, short(id))
 	}
 }
 

@@ -3,6 +3,7 @@
 package simulation
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -308,6 +309,10 @@ var branches = map[words.Code]func(w *world, s printedStep, do []words.Command) 
 	words.NameOneCluster:                when((*world).allReach),
 	words.ForcePastZeroToken:            when((*world).allReach),
 
+	words.SeeIfRemoved: when(func(w *world, s printedStep) bool {
+		id, _ := s.step.Params["hostID"].(string)
+		return slices.ContainsFunc(w.groups, func(g *group) bool { return g.left[id] }) // node_state in system.topology
+	}),
 	words.CureAliveTarget:     never, // it was not named by mistake
 	words.BeginAnew:           never,
 	words.CancelBeforeStart:   never,

@@ -3,6 +3,7 @@
 package simulation
 
 import (
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -39,7 +40,8 @@ type reporter struct {
 	views   view.Receiver // what it hands on
 	frozen  bool          // it hangs altogether, so that it does not answer either
 	said    *api.NodeStatusReport
-	text    string // of said
+	text    string          // of said
+	known   map[string]bool // host IDs that it has listed
 }
 
 func (r *reporter) begin(w *world, p *pod) {
@@ -177,7 +179,11 @@ func (w *world) row(p *pod) api.NodeStatusReport {
 		return row
 	}
 	row.OwnsTokens = new(s.seen.states[s.id] == normal && (p.set == nil || p.set.tokens))
-	for _, id := range s.seen.ids {
+	ids := s.seen.ids
+	if w.wider.at != nil {
+		ids, row.Complete = w.listed(p)
+	}
+	for _, id := range ids {
 		st := s.seen.states[id]
 		o := api.ObservedNodeStatusReport{HostID: hostid.ID(id), Status: api.NodeStatusDown}
 		if w.alive(s, id) {
@@ -201,6 +207,26 @@ func (w *world) row(p *pod) api.NodeStatusReport {
 	return row
 }
 
+// listed leaves out what a reporter never gets to see of ScyllaDB up to 2025.2: one of two members at one address (1.3), here the one that was there first. A host ID that it has listed once it keeps. The ring tells whether
+// one that owns tokens is left out, and gossip of 2025.2 whether any is.
+func (w *world) listed(p *pod) (out []string, complete bool) {
+	at, r, seen := w.wider.at, &p.reporter, p.proc.seen
+	if r.known == nil {
+		r.known = map[string]bool{}
+	}
+	complete = p.proc.mode == rules.ModeNormal
+	for _, id := range seen.ids {
+		hidden := slices.ContainsFunc(seen.ids, func(other string) bool {
+			return at[other].address == at[id].address && at[other].since.After(at[id].since)
+		})
+		complete = complete && (!hidden || !at[id].tokens && !p.proc.version.GossipByHostID())
+		if r.known[id] = r.known[id] || !hidden; r.known[id] {
+			out = append(out, id)
+		}
+	}
+	return out, complete
+}
+
 // operations are those that the task manager lists, with the host ID of the requesting node while they are open, as 2026.1 to 2026.3 do (1.7).
 func (g *group) operations() []api.NodeOperation {
 	var out []api.NodeOperation
@@ -209,7 +235,11 @@ func (g *group) operations() []api.NodeOperation {
 		all = append([]*request{g.current}, all...)
 	}
 	for _, r := range all {
-		out = append(out, api.NodeOperation{Type: string(r.kind), State: "running", HostID: hostid.ID(r.id)})
+		o := api.NodeOperation{Type: string(r.kind), State: "running"}
+		if g.leader.version.TaskEntity() != rules.TaskEntityNever {
+			o.HostID = hostid.ID(r.id)
+		}
+		out = append(out, o)
 	}
 	return append(out, g.failed...)
 }

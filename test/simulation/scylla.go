@@ -182,6 +182,9 @@ func (w *world) boot(p *pod, seeds []string, replace string, ignore []string) {
 		d.row, d.flushed = true, d.complete // replay flushes (3.4)
 	}
 	s.id = d.id
+	if at := w.wider.at; at != nil {
+		at[s.id] = home{p.obj.Status.PodIP, p.set.tokens, w.now}
+	}
 	w.tracef("%s: ScyllaDB starts, host ID %s, seeds %v replace %s", p.name, short(s.id), seeds, short(replace))
 	if broken != nil {
 		w.failEarly(s, broken)

@@ -40,12 +40,21 @@ var wideFaults = []struct {
 	{"a node of the other Kubernetes cluster dies", farDies},
 }
 
+// home is where a node has started last.
+type home struct {
+	address string
+	tokens  bool // it owns some
+	since   time.Time
+}
+
 // wider is the state of what only this world has.
 type wider struct {
 	rng     *rand.Rand         // of places and addresses; nil in other worlds
 	oneWay  map[[2]string]bool // from, to: members
 	slowly  time.Duration      // how much longer it takes to notice that a node is UP
 	arbiter bool               // the last rack is of zero-token nodes
+	image   int                // of versions
+	at      map[string]home    // by host ID, where a version has one host ID for each address
 	drains  time.Time          // until then tablets migrate
 	quota   time.Time          // until then no Pod is created
 	freed   []string           // addresses of Pods that are gone
@@ -108,6 +117,11 @@ func (w *world) racks() []scope.Place {
 	w.result.Kinds["datacenters: "+of[2][2:]]++
 	if x.arbiter = x.rng.IntN(4) == 0; x.arbiter {
 		w.result.Kinds["a rack of zero-token nodes"]++
+	}
+	if rng := rand.New(rand.NewPCG(w.Seed, 0x20252)); rng.IntN(4) == 0 {
+		x.image, x.at = byIP+rng.IntN(2), map[string]home{}
+		w.result.Kinds["one host ID for each address"]++
+		w.after(lasts(rng, 3*time.Minute, 10*time.Minute), func() { w.addressTaken(rng) })
 	}
 	w.chooseFar()
 	return out
