@@ -47,7 +47,7 @@
 // (far.go), whose nodes join and fail, and of whose controller the report is modelled as this cluster reads it; one-way, lossy and slow links (links.go); slow disks, restored and cloned volumes, StatefulSets
 // deleted with a claim (volumes.go); tablets that delay joins, decommissions, removals while a join waits, upgrades (operations.go); etcd restored, quota, clocks that jump, a
 // controller that is away for minutes or a day, addresses that are used again (apiobjects.go, kube.go). Result.Kinds counts what happened. A rack of zero-token
-// nodes in every fourth seed, and in another fourth a version that lists one host ID for each address: a member whose address another one has while it is DOWN is in no row of a new reporter.
+// nodes in every fourth seed, and in every eighth a version that lists one host ID for each address: a member whose address another one has while it is DOWN is in no row of a new reporter.
 //
 // Options.Off has protections that do nothing (off.go): the world answers the gate, the launcher and the controller as if there were nothing to protect from. The
 // judge sees what there is.

@@ -118,7 +118,7 @@ func (w *world) racks() []scope.Place {
 	if x.arbiter = x.rng.IntN(4) == 0; x.arbiter {
 		w.result.Kinds["a rack of zero-token nodes"]++
 	}
-	if rng := rand.New(rand.NewPCG(w.Seed, 0x20252)); rng.IntN(4) == 0 {
+	if rng := rand.New(rand.NewPCG(w.Seed, 0x20252)); rng.IntN(8) == 0 {
 		x.image, x.at = byIP+rng.IntN(2), map[string]home{}
 		w.result.Kinds["one host ID for each address"]++
 		w.after(lasts(rng, 3*time.Minute, 10*time.Minute), func() { w.addressTaken(rng) })
