@@ -156,7 +156,7 @@ func TestPoliciesOutliveTheRolesThatTheyLimit(t *testing.T) {
 		switch {
 		case changed == "" && (first >= len(remove) || last < 0 || last > first || kept > 0):
 			t.Errorf("policy %d of the list, role %d, %d kept", first, last, kept)
-		case changed != "" && (first < len(remove) || kept != 8):
+		case changed != "" && (first < len(remove) || kept != 6):
 			t.Errorf("%s stays, and policy %d of the list is removed, %d kept: %v", changed, first, kept, stay)
 		}
 	}
