@@ -22,7 +22,8 @@ import (
 //   - the member has joined by its Service or by its own last row, or ScyllaDB has run in its Pod
 //   - every fresh row lists its host ID as a member, normal or leaving; or as a new node, if the
 //     Service records the join of this host ID
-//   - its volume was read, is not empty, and does not belong to another node, as far as known
+//   - its volume was read, is not empty, and does not belong to another node, as far as known; one
+//     that was empty at the Pod's barrier belongs to the node that has run in the Pod
 //
 // A member whose recorded node is to be replaced never qualifies: its data is deleted, or about to
 // be. Nor does one with the host ID of another member.
@@ -38,7 +39,7 @@ func (in *Input) restart(m *matrix.Matrix) words.Message {
 		return words.Message{}
 	}
 	joined := in.hasJoined(m)
-	if !joined && in.Ran == "" {
+	if in.Ran == "" && (!joined || in.WasEmpty) {
 		return words.Message{}
 	}
 	said := knownBy(m, id, joined && in.Member.Joined != nil)

@@ -59,6 +59,9 @@ type Input struct {
 	// Ran is the host ID with which ScyllaDB has run in this Pod since its barrier opened; empty
 	// without an answer. It is the node on the volume, and DOWN because it does not run now.
 	Ran hostid.ID
+	// WasEmpty is true if the barrier of this Pod found the volume empty: its files belong to the
+	// node that has started in this Pod, and to no earlier one.
+	WasEmpty bool
 	// AtBarrier is set by a reader outside the Pod while its barrier has not opened: a verdict that
 	// depends on the volume is then withheld. The member may have lost its volume, and would start
 	// as a new node or not at all. For a Pod past its barrier the verdict is about a later start.

@@ -104,6 +104,8 @@ type Self struct {
 	Disk       bootstrap.Bootstrapped
 	DiskDetail words.Message
 	Volume     bootstrap.Volume
+	// WasEmpty is true if the barrier of this Pod found the volume empty.
+	WasEmpty bool
 	// VolumeDetail is why the volume was unreadable, VolumeHostID the host ID on it.
 	VolumeDetail words.Message
 	VolumeHostID hostid.ID
@@ -248,7 +250,7 @@ func (g *Gate) Input(c *cluster.Cluster) (bootstrap.Input, error) {
 	in.VolumeDetail, in.VolumeHostID, in.VolumeUID = g.VolumeDetail, g.VolumeHostID, g.volumeUID
 	in.AllowNonReporting = g.AllowNonReporting
 	if g.Launcher {
-		in.Opened, in.Ran = true, g.ran
+		in.Opened, in.Ran, in.WasEmpty = true, g.ran, g.WasEmpty
 	}
 	in.Banned = g.banned(c, in)
 	if g.Version != nil {

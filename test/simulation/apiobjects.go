@@ -49,8 +49,7 @@ func etcdRestored(w *world, rng *rand.Rand) bool {
 	return true
 }
 
-// losesReplacement: the member's Service did not have its replacement. Its new volume, which is not looked into again in its Pod, then counts as that of the replaced node: docs/internals.md
-// has that limit.
+// losesReplacement: the member's Service did not have its replacement. Not restored then: a member whose disk does not return its host ID can wait for the rollout that waits for it (seed 219).
 func (w *world) losesReplacement(name string, was *corev1.Service) bool {
 	return w.service[name].Labels[api.LabelReplacingNodeHostID] != "" && (was == nil || was.Labels[api.LabelReplacingNodeHostID] == "")
 }

@@ -204,6 +204,7 @@ func (w *world) self(p *pod) gate.Self {
 	}
 	if p.stage == launching {
 		s.Volume = w.query(p.claim.disk).volume
+		s.WasEmpty = p.query.volume == bootstrap.VolumeEmpty
 		s.Launcher, s.Just = true, w.now.Sub(p.opened.at) < 30*time.Second
 		s.Annotation = p.obj.Annotations[api.AnnotationBarrier]
 	}

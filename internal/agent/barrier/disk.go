@@ -3,6 +3,10 @@
 package barrier
 
 import (
+	"errors"
+	"io/fs"
+	"os"
+
 	"github.com/kubectl-scylla/kubectl-scylla/internal/agent/disk"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/gate"
@@ -45,10 +49,31 @@ func (b *barrier) self() gate.Self {
 	if query.HasRow {
 		s.Volume = bootstrap.VolumeUsed
 	}
+	s.WasEmpty = b.remember(s.Volume == bootstrap.VolumeEmpty)
 	b.Log.Info("data directory", "bootstrapped", word(s.Disk), "detail", words.Text(s.DiskDetail), "volume",
 		volumeWord(s.Volume),
 		"why", words.Text(s.VolumeDetail), "hostID", s.VolumeHostID)
 	return s
+}
+
+// remember keeps, in a file next to the query's output, whether the barrier of this Pod has found
+// the volume empty, and returns it. The init containers run again if the machine has been off.
+func (b *barrier) remember(empty bool) bool {
+	file := b.QueryFile + ".empty"
+	var err error
+	switch {
+	case b.Launcher != nil:
+		_, err = os.Stat(file)
+		return err == nil
+	case empty:
+		err = os.WriteFile(file, nil, 0o600)
+	default:
+		err = os.Remove(file)
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		b.Log.Warn("cannot record whether the volume is empty", "file", file, "error", err.Error())
+	}
+	return empty
 }
 
 func (b *barrier) version() (release.Version, string, error) {

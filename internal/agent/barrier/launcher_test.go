@@ -5,6 +5,8 @@ package barrier
 import (
 	"context"
 	"errors"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -102,6 +104,55 @@ func TestTheLauncherGoesOnWithTheBarriersWindow(t *testing.T) {
 				if got := w.eventReasons(); !c.down && c.just && len(got) > 0 {
 					t.Errorf("Events %v: the barrier has emitted them", got)
 				}
+			})
+		})
+	}
+}
+
+// TestAVolumeThatWasEmptyIsNoMembersOfBefore: etcd was restored, and the Service records the node that was replaced. The launcher starts its new volume as that node
+// only if the barrier of this Pod has not found it empty, or ScyllaDB has run here with that host ID.
+func TestAVolumeThatWasEmptyIsNoMembersOfBefore(t *testing.T) {
+	const old = "11110000-0000-4000-8000-00000000000e"
+	for name, c := range map[string]struct {
+		files []string // that the barrier finds, in its runs of this Pod
+		ran   string
+		opens bool
+	}{
+		"it was empty":                         {[]string{""}, "", false},
+		"it had files":                         {[]string{"data/system/local-1/me-Data.db"}, "", true},
+		"the machine was off after it":         {[]string{"", "data/system/local-1/me-Data.db"}, "", true},
+		"ScyllaDB has run here as that member": {[]string{""}, old, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				cells := saw(idA, "UP", idB, "UP", old, "DOWN")
+				objs := append(others(), joinedService(newcomer, "rack3", old), byOperator(report(cells, cells)))
+				for i, id := range []string{idA, idB} {
+					objs[2+i].(*corev1.Pod).Annotations = carries(id, cells)
+				}
+				w := newWorld(t, objs...)
+				w.o.DataDir = w.dir
+				for _, f := range c.files {
+					if f != "" {
+						w.file(f, "x")
+					} else if err := os.MkdirAll(filepath.Join(w.dir, "data"), 0o755); err != nil {
+						t.Fatal(err)
+					}
+					b := &barrier{Options: w.o}
+					b.self()
+				}
+				w.file("data/system/local-1/me-Data.db", "x")
+				if c.ran != "" {
+					w.own(func(p *corev1.Pod) { p.Annotations = map[string]string{api.AnnotationNodeStatusReport: ran(c.ran)} })
+				}
+				w.o.Launcher = &Launcher{}
+				_, done := running(t, w)
+				if c.opens {
+					opens(t, done)
+					return
+				}
+				time.Sleep(time.Minute)
+				stillWaiting(t, done)
 			})
 		})
 	}
