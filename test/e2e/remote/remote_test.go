@@ -303,7 +303,7 @@ func TestDatacentersJoinedByAReport(t *testing.T) {
 	}
 	own := hostid.ID(stage.UUID("here"))
 	row := func(id hostid.ID, status api.NodeStatus) api.NodeStatusReport {
-		return api.NodeStatusReport{HostID: id, OperationMode: "NORMAL", OwnsTokens: new(true),
+		return api.NodeStatusReport{HostID: id, OperationMode: "NORMAL", OwnsTokens: new(true), Heartbeat: &api.ReportHeartbeat{Port: 8083, Fingerprint: strings.Repeat("a", 64)},
 			ObservedNodes: append(stage.Sees(api.NodeStatusUp, string(own)), stage.Sees(status, host)...)}
 	}
 	here.says(row(own, api.NodeStatusUp))
