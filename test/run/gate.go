@@ -42,7 +42,7 @@ const (
 
 	// Of the world "wide" likewise.
 	gateWide   = 30
-	wideProved = 300
+	wideProved = 150
 
 	podsPerCore = 4  // as in test/e2e
 	orders      = 50 // of the tests, of which the longest is taken
