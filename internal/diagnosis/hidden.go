@@ -21,10 +21,11 @@ var seeIfRemoved = rule{
 }
 
 // witness returns a member whose row does not list the blocker's node, a member; empty if a row
-// lists it, its node is ready, or no row can hide it.
+// lists it, its node is ready, no row can hide it, or the nodes are of two clusters.
 func (a *asked) witness() string {
 	m := a.c.Member(a.b.Observed.Member)
-	if m == nil || !m.HasJoined() || m.RecordedID() == "" || !m.Idle() || !a.m.Hides(m.Ref) {
+	if m == nil || !m.HasJoined() || m.RecordedID() == "" || !m.Idle() || !a.m.Hides(m.Ref) ||
+		!a.m.SplitFact().IsZero() {
 		return ""
 	}
 	o := a.m.Opinion(m.RecordedID())

@@ -44,3 +44,29 @@ func TestAMemberInNoRowIsLookedUp(t *testing.T) {
 		})
 	}
 }
+
+// TestNoHarmNoHostIDIsRemovedWhileTheNodesAreOfTwoClusters: the witness may be of the other one.
+func TestNoHarmNoHostIDIsRemovedWhileTheNodesAreOfTwoClusters(t *testing.T) {
+	t.Parallel()
+	const member = "demo-dc1-rack2-0"
+	for name, split := range map[string]bool{"one cluster": false, "two": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := gone(plugintest.New(3, 1), member).Says(func(by plugintest.Node, r *api.NodeStatusReport) {
+				r.Complete, r.Group0ID = false, "11110000-0000-1000-8000-000000000001"
+				if split && by.Name == "demo-dc1-rack3-0" {
+					r.Group0ID = "11110000-0000-1000-8000-000000000002"
+				}
+			})
+			c := cluster.New(objectsOf(s, nil), cluster.SourceAuto, scenes.Now)
+			if c.Matrix().SplitFact().IsZero() == split {
+				t.Fatalf("%+v", c.Matrix().SplitFact())
+			}
+			findings := diagnosis.Of(c)
+			looks := slices.ContainsFunc(findings, func(f diagnosis.Finding) bool { return f.Step.Code == words.SeeIfRemoved })
+			if looks == split {
+				t.Errorf("%v", said(findings))
+			}
+		})
+	}
+}
