@@ -7,8 +7,6 @@ import (
 	"slices"
 	"strconv"
 
-	corev1 "k8s.io/api/core/v1"
-
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api/hostid"
 )
@@ -30,7 +28,7 @@ func (c *Cluster) Reporters(member string) []*Member {
 		}
 		m := c.MemberOf(n)
 		// The row of a node that has just joined may not show it yet.
-		if hasReporter(&m.Pod.Spec) && (n.Joined || m.HasJoined() && m.RecordedID() == n.HostID) {
+		if _, _, ours := reporterStatus(m.Pod); ours && (n.Joined || m.HasJoined() && m.RecordedID() == n.HostID) {
 			out = append(out, m)
 		}
 	}
@@ -53,14 +51,4 @@ func (m *Member) HeartbeatAt() string {
 		return ""
 	}
 	return net.JoinHostPort(m.Pod.Status.PodIP, strconv.Itoa(int(h.Port)))
-}
-
-// hasReporter reports whether a Pod has our reporter.
-func hasReporter(spec *corev1.PodSpec) bool {
-	for _, list := range [][]corev1.Container{spec.InitContainers, spec.Containers} {
-		if slices.ContainsFunc(list, func(c corev1.Container) bool { return c.Name == api.ContainerReporter }) {
-			return true
-		}
-	}
-	return false
 }
