@@ -7,10 +7,6 @@ import (
 	"math/rand/v2"
 	"slices"
 	"time"
-
-	corev1 "k8s.io/api/core/v1"
-
-	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 )
 
 // Faults of Kubernetes' own: objects that go back, Pods that are not created, clocks, and a controller that is away for long.
@@ -19,9 +15,6 @@ import (
 func etcdRestored(w *world, rng *rand.Rand) bool {
 	services, reports, status, lease := maps.Clone(w.service), w.reports, w.status, w.lease
 	w.after(lasts(rng, 30*time.Second, 6*time.Minute), func() {
-		if slices.ContainsFunc(w.serviceNames.of(w.service), func(name string) bool { return w.losesReplacement(name, services[name]) }) {
-			return
-		}
 		w.tracef("etcd is restored")
 		for name := range w.service { // deletion alone: the order does not matter
 			if services[name] == nil {
@@ -47,11 +40,6 @@ func etcdRestored(w *world, rng *rand.Rand) bool {
 		w.wrote()
 	})
 	return true
-}
-
-// losesReplacement: the member's Service did not have its replacement. Not restored then: a member whose disk does not return its host ID can wait for the rollout that waits for it (seed 219).
-func (w *world) losesReplacement(name string, was *corev1.Service) bool {
-	return w.service[name].Labels[api.LabelReplacingNodeHostID] != "" && (was == nil || was.Labels[api.LabelReplacingNodeHostID] == "")
 }
 
 // apiServerGone answers nobody. Not while a copy of a volume waits, which starts then: docs/internals.md has that limit.

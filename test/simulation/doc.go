@@ -13,8 +13,7 @@
 //   - Kubernetes (kube.go): StatefulSets, ordered and parallel, rollouts, Pods, kubelets, volumes bound to machines, the node controller.
 //   - Our agent (reporter.go, controller.go, barrier.go): loops with their intervals and delays.
 //   - Policy permits: the process that leads (leader.go), its polls of heartbeats (heartbeats.go), and what a watcher from outside makes of its views
-//     (permits.go). Reporters of every seventh seed serve no heartbeat; every second seed has a second
-//     replica of the controller, every fifth lets two join at once.
+//     (permits.go). Every second seed has a second replica of the controller, every fifth lets two join at once.
 //   - Clocks (clock.go): each machine, controller and person has one of its own, off by up to four minutes, but in every third seed.
 //   - Messages (network.go): writes of reporters are lost, arrive late, or twice; polls of heartbeats are lost; a reading may be half a minute old.
 //   - The controller's way to the API server (apiserver.go), with the four faults of test/e2e/faultproxy: requests are dropped or held back and arrive later, watches

@@ -107,8 +107,6 @@ func (w *world) report(p *pod) {
 	r.row.Stamp(&row, p.clock(w))
 	if w.Rule != Operator {
 		r.row.Keep(&row)
-	}
-	if w.Rule != Operator {
 		row.Heartbeat = &api.ReportHeartbeat{Port: beatPort, Fingerprint: p.fingerprint()}
 	}
 	text := r.encode(&row)
