@@ -5,13 +5,11 @@ package scyllasim
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"maps"
 	"slices"
-	"strings"
 )
 
 // sendTo calls a member by host ID and decodes its answer into out.
@@ -20,7 +18,7 @@ func (n *Node) sendTo(ctx context.Context, hostID, method string, in, out any) e
 	if !ok {
 		return fmt.Errorf("no address for host %s", hostID)
 	}
-	_, err := n.tr.call(ctx, strings.SplitN(method, ".", 2)[0], hostID, ip, method, in, out)
+	_, err := n.tr.call(ctx, hostID, ip, method, in, out)
 	if errors.Is(err, io.EOF) {
 		n.dropped.Store(true)
 	}
@@ -91,16 +89,12 @@ func (n *Node) savePeers() {
 	if n.ended {
 		return
 	}
-	if err := n.peers.append(m, func() any { return m }); err != nil {
+	if err := n.peers.append(m); err != nil {
 		n.log.warn("system_keyspace", "cannot save peers: %v", err)
 	}
 }
 
 func (n *Node) loadPeers() (map[string]string, error) {
 	m := map[string]string{}
-	err := n.peers.load(func(line []byte) error {
-		clear(m) // each record is the whole
-		return json.Unmarshal(line, &m)
-	})
-	return m, err
+	return m, n.peers.load(&m)
 }

@@ -73,7 +73,7 @@ func (n *Node) changeCQL(ctx context.Context, r cqlChange) (cqlReply, error) {
 }
 
 // serveCQL serves the protocol on the CQL port, and on the maintenance socket where there is one.
-func (n *Node) serveCQL(l net.Listener) {
+func (n *Node) serveCQL(ctx context.Context, l net.Listener) {
 	o := n.cqlOptions()
 	o.Shared = &cql.Shared{
 		Read: func() cql.State {
@@ -109,7 +109,7 @@ func (n *Node) serveCQL(l net.Listener) {
 	if n.o.CQLTLS {
 		l = tls.NewListener(l, &tls.Config{Certificates: []tls.Certificate{selfSigned()}}) //nolint:gosec // a test's server
 	}
-	n.wg.Go(func() { c.Serve(n.ctx, l, false) })
+	n.wg.Go(func() { c.Serve(ctx, l, false) })
 	socket := n.maintenanceSocket()
 	if socket == "" {
 		return
@@ -170,4 +170,34 @@ func selfSigned() tls.Certificate {
 		return tls.Certificate{}
 	}
 	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}
+}
+
+func (n *Node) startCQL() {
+	l, err := n.o.Network.listen(n.ctx, net.JoinHostPort(n.o.RPCAddress, strconv.Itoa(n.o.CQLPort)))
+	if err != nil {
+		n.log.error("cql_server_controller", "cannot listen: %v", err)
+		return
+	}
+	ctx, end := context.WithCancel(n.ctx)
+	n.mu.Lock()
+	n.endCQL = func() { _ = l.Close(); end() }
+	n.mu.Unlock()
+	n.cqlOn.Store(true)
+	n.gossip.set(appRPCReady, "1")
+	n.log.info("cql_server_controller", "Starting listening for CQL clients on %s (unencrypted, non-shard-aware)", l.Addr())
+	if n.o.Authenticator != "" {
+		n.serveCQL(ctx, l)
+		return
+	}
+	// There is no CQL protocol: the connection is closed when the client sends its first byte.
+	n.wg.Go(func() { acceptAll(ctx, l, &n.wg, func(c net.Conn) { _, _ = c.Read(make([]byte, 1)) }) })
+}
+
+func (n *Node) stopCQL() {
+	n.cqlOn.Store(false)
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.endCQL != nil {
+		n.endCQL()
+	}
 }

@@ -132,7 +132,7 @@ func (n *Node) openSystemLocal() (hostID string, gen int64, err error) {
 // assemble makes the services that join uses; they run from join on.
 func (n *Node) assemble(hostID string, seeds []string) {
 	n.g0 = newGroup0(filepath.Join(n.o.Dir, "data", "system", "scyllasim-group0"), hostID, n.clock, n.log, &n.gate)
-	n.peers = journal{dir: filepath.Join(n.o.Dir, "data", "system", "peers-37f71aca7dc2383ba70672528af04d4f"), prefix: "scyllasim-peers", limit: 1 << 20}
+	n.peers = journal{dir: filepath.Join(n.o.Dir, "data", "system", "peers-37f71aca7dc2383ba70672528af04d4f"), prefix: "scyllasim-peers"}
 	n.gossip = &gossiper{
 		self: hostID, byHostID: n.v.GossipByHostID(), clock: n.clock, log: n.log, gate: &n.gate, fdTimeout: n.o.FailureDetectorTimeout,
 		peers: map[string]*peerView{}, liveChanged: make(chan struct{}), ctx: n.ctx,
@@ -148,7 +148,7 @@ func (n *Node) assemble(hostID string, seeds []string) {
 		onPeers: n.savePeers,
 	}
 	n.tr = &transport{
-		cluster: n.o.ClusterName, hostID: hostID, ip: n.o.BroadcastAddress, port: n.o.StoragePort, clock: n.clock,
+		cluster: n.o.ClusterName, hostID: hostID, ip: n.o.BroadcastAddress, port: n.o.StoragePort,
 		network: n.o.Network, gate: &n.gate, handler: n.handle,
 		banned: func(id string) bool { return rules.Banned(n.g0.state(), id) }, notice: n.v.BanNotice(),
 		onBanned: func(by string) {
@@ -160,6 +160,7 @@ func (n *Node) assemble(hostID string, seeds []string) {
 			}
 		},
 	}
+	n.tr.ctx, n.tr.cancel = context.WithCancel(n.ctx)
 	n.gossip.call = n.tr.call
 	n.g0.send = n.sendTo
 	n.g0.onApply = n.applied

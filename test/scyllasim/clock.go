@@ -65,16 +65,11 @@ func (g *gate) resume() {
 	}
 }
 
-// held returns nil when the gate is open, else a channel that is closed when it opens.
-func (g *gate) held() <-chan struct{} {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return g.closed
-}
-
 func (g *gate) wait(ctx context.Context) error {
 	for {
-		ch := g.held()
+		g.mu.Lock()
+		ch := g.closed
+		g.mu.Unlock()
 		if ch == nil {
 			return ctx.Err()
 		}

@@ -147,7 +147,7 @@ func (n *Node) respond(j topoNode, reason string) {
 	ctx, cancel := context.WithTimeout(n.ctx, n.timeout(10*time.Second))
 	defer cancel()
 	for ctx.Err() == nil {
-		_, err := n.tr.call(ctx, "topo", j.HostID, j.IP, "join.response", joinResponse{Reason: reason}, nil)
+		_, err := n.tr.call(ctx, j.HostID, j.IP, "join.response", joinResponse{Reason: reason}, nil)
 		if err == nil {
 			return
 		}

@@ -48,7 +48,7 @@ func (n *Node) shadowRound(seeds []string) ([]shadowMember, error) {
 		for _, ip := range others {
 			ctx, cancel := context.WithTimeout(n.ctx, n.timeout(5*time.Second))
 			var rep shadowReply
-			_, err := n.tr.call(ctx, "gossip", "", ip, "gossip.shadow", struct{}{}, &rep)
+			_, err := n.tr.call(ctx, "", ip, "gossip.shadow", struct{}{}, &rep)
 			cancel()
 			if err == nil && rep.Group0 != "" {
 				return rep.Members, nil
@@ -79,7 +79,7 @@ func (n *Node) discover(seeds []string, replacing bool) (string, error) {
 		for _, ip := range targets {
 			ctx, cancel := context.WithTimeout(n.ctx, n.timeout(3*time.Second))
 			var rep discoverReply
-			_, err := n.tr.call(ctx, "gossip", "", ip, "discover", discoverRequest{HostID: n.hostID, IP: n.o.BroadcastAddress, Eligible: eligible}, &rep)
+			_, err := n.tr.call(ctx, "", ip, "discover", discoverRequest{HostID: n.hostID, IP: n.o.BroadcastAddress, Eligible: eligible}, &rep)
 			cancel()
 			switch {
 			case err != nil:

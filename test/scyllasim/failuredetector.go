@@ -26,7 +26,7 @@ func (g *gossiper) considerLocked(p *peerView) {
 	g.wg.Go(func() {
 		cctx, cancel := context.WithTimeout(g.ctx, max(g.clock.Real(15*time.Second), time.Second))
 		defer cancel()
-		_, err := g.call(cctx, "echo", id, ip, "gossip.echo", struct{}{}, nil)
+		_, err := g.call(cctx, id, ip, "gossip.echo", struct{}{}, nil)
 		g.mu.Lock()
 		defer g.mu.Unlock()
 		p.echoing = false
@@ -85,7 +85,7 @@ func (g *gossiper) detectPeer(ctx context.Context, id string) {
 		ip := p.st.IP
 		g.mu.Unlock()
 		cctx, cancel := context.WithTimeout(ctx, g.clock.Real(d.Most()))
-		_, err := g.call(cctx, "echo", id, ip, "gossip.echo", struct{}{}, nil)
+		_, err := g.call(cctx, id, ip, "gossip.echo", struct{}{}, nil)
 		cancel()
 		if ctx.Err() != nil || g.gate.wait(ctx) != nil {
 			return

@@ -91,7 +91,7 @@ type gossiper struct {
 	gate      *gate
 	fdTimeout time.Duration
 	// call reaches a peer; hostID may be empty when only the address is known.
-	call func(ctx context.Context, class, hostID, ip, method string, in, out any) (string, error)
+	call func(ctx context.Context, hostID, ip, method string, in, out any) (string, error)
 	// seeds returns the addresses to try while no peer is known.
 	seeds   func() []string
 	banned  func(hostID string) bool
@@ -187,7 +187,7 @@ func (g *gossiper) stop(ctx context.Context, announce bool) {
 	for _, t := range to {
 		wg.Go(func() {
 			g.log.info("gossip", "Sending a GossipShutdown to %s with generation %d", t.ip, me.Gen)
-			_, _ = g.call(cctx, "gossip", t.id, t.ip, "gossip.shutdown", me, nil)
+			_, _ = g.call(cctx, t.id, t.ip, "gossip.shutdown", me, nil)
 		})
 	}
 	wg.Wait()
@@ -260,13 +260,13 @@ func (g *gossiper) exchange(ctx context.Context, hostID, ip string) {
 	syn := gossipSyn{Group0: g.group0(), Digests: g.digestsLocked()}
 	g.mu.Unlock()
 	var ack gossipAck
-	id, err := g.call(cctx, "gossip", hostID, ip, "gossip.syn", syn, &ack)
+	id, err := g.call(cctx, hostID, ip, "gossip.syn", syn, &ack)
 	if err != nil {
 		return
 	}
 	g.merge(ack.States)
 	if len(ack.Wants) > 0 {
-		_, _ = g.call(cctx, "gossip", id, ip, "gossip.ack2", g.statesOf(ack.Wants), nil)
+		_, _ = g.call(cctx, id, ip, "gossip.ack2", g.statesOf(ack.Wants), nil)
 	}
 }
 

@@ -36,7 +36,6 @@ type group0 struct {
 
 	mu        sync.Mutex
 	p         g0Persisted
-	stored    g0Persisted // what the journal has
 	journal   journal
 	acc       *topology                // decoded p.Acc
 	com       atomic.Pointer[topology] // decoded p.Com; read without the lock, so that onApply may look at it
@@ -58,7 +57,7 @@ var errNotLeader = errors.New("not a leader")
 
 func newGroup0(dir, self string, clock Clock, log *logger, g *gate) *group0 {
 	return &group0{
-		journal: journal{dir: dir, prefix: "group0", limit: 4 << 20}, self: self, clock: clock, log: log, gate: g,
+		journal: journal{dir: dir, prefix: "group0"}, self: self, clock: clock, log: log, gate: g,
 		beat:     max(clock.Real(500*time.Millisecond), 100*time.Millisecond),
 		election: max(clock.Real(2*time.Second), 700*time.Millisecond),
 		changed:  make(chan struct{}),
@@ -205,5 +204,46 @@ func (g *group0) propose(ctx context.Context, change func(t *topology) error) er
 			return ctx.Err()
 		}
 		g.mu.Lock()
+	}
+}
+
+type g0Entry struct {
+	Term  int64           `json:"term"`
+	Index int64           `json:"index"`
+	Value json.RawMessage `json:"value,omitempty"`
+}
+
+type g0Persisted struct {
+	Term  int64   `json:"term"`
+	Voted string  `json:"voted"`
+	Acc   g0Entry `json:"accepted"`
+	Com   g0Entry `json:"committed"`
+}
+
+// load reads what an earlier process stored. It returns false when this node never belonged to a group 0.
+func (g *group0) load() (bool, error) {
+	if err := g.journal.load(&g.p); err != nil {
+		return false, err
+	}
+	g.acc = decodeTopology(g.p.Acc.Value)
+	g.com.Store(decodeTopology(g.p.Com.Value))
+	return g.com.Load() != nil, nil
+}
+
+func decodeTopology(b json.RawMessage) *topology {
+	if len(b) == 0 {
+		return nil
+	}
+	var t topology
+	if json.Unmarshal(b, &t) != nil {
+		return nil
+	}
+	return &t
+}
+
+// persistLocked stores the state. It must return before a vote or an acceptance is sent.
+func (g *group0) persistLocked() {
+	if err := g.journal.append(g.p); err != nil {
+		g.log.error("raft", "cannot store group 0 state: %v", err)
 	}
 }

@@ -64,7 +64,7 @@ func (n *Node) join(gen int64, seeds []string) error {
 		case path == rules.Rejoins && !s.Disk.Group0:
 			return runtimeErrorf("load group 0: state is missing")
 		case first:
-			if err := n.tr.listen(n.ctx, n.o.ListenAddress); err != nil {
+			if err := n.tr.listen(n.o.ListenAddress); err != nil {
 				return &startupError{fmt.Sprintf("std::system_error (error system:98, %v)", err)}
 			}
 		}
@@ -251,7 +251,7 @@ func (n *Node) joinExisting(gen int64, seeds []string, contact, replaces string,
 		n.log.info("raft_topology", "join: sending the join request to %s", contact)
 		ctx, cancel := context.WithTimeout(n.ctx, n.timeout(30*time.Second))
 		var rep joinReply
-		_, err := n.tr.call(ctx, "topo", "", contact, "topo.join", req, &rep)
+		_, err := n.tr.call(ctx, "", contact, "topo.join", req, &rep)
 		cancel()
 		if err == nil && rep.Rejected != "" {
 			return n.rejected(rep.Rejected)

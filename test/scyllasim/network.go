@@ -4,7 +4,6 @@ package scyllasim
 
 import (
 	"context"
-	"errors"
 	"net"
 	"net/http"
 	"os"
@@ -58,6 +57,15 @@ func (w *Network) dial(ctx context.Context, from, address string) (net.Conn, err
 		}
 		return d.DialContext(ctx, "tcp", address)
 	}
+	to, _, _ := net.SplitHostPort(address)
+	held := func() <-chan struct{} { return w.held(from, to) }
+	for ch := held(); ch != nil; ch = held() {
+		select {
+		case <-ch:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
 	w.mu.Lock()
 	l := w.listeners[address]
 	w.mu.Unlock()
@@ -68,8 +76,8 @@ func (w *Network) dial(ctx context.Context, from, address string) (net.Conn, err
 	own, theirs := net.Pipe()
 	local := addr(net.JoinHostPort(from, "0"))
 	select {
-	case l.queue <- conn{theirs, l.address, local}:
-		return conn{own, local, l.address}, nil
+	case l.queue <- &conn{Conn: theirs, local: l.address, remote: local, held: held, closed: make(chan struct{})}:
+		return &conn{Conn: own, local: local, remote: l.address, held: held, closed: make(chan struct{})}, nil
 	case <-l.closed:
 		return nil, refused
 	case <-ctx.Done():
@@ -82,14 +90,33 @@ type addr string
 func (addr) Network() string  { return "tcp" }
 func (a addr) String() string { return string(a) }
 
-// conn is one side of a connection in memory.
+// conn is one side of a connection in memory. What it writes is held back while the two addresses are cut.
 type conn struct {
 	net.Conn
 	local, remote addr
+	held          func() <-chan struct{}
+	closed        chan struct{}
+	once          sync.Once
 }
 
-func (c conn) LocalAddr() net.Addr  { return c.local }
-func (c conn) RemoteAddr() net.Addr { return c.remote }
+func (c *conn) LocalAddr() net.Addr  { return c.local }
+func (c *conn) RemoteAddr() net.Addr { return c.remote }
+
+func (c *conn) Close() error {
+	c.once.Do(func() { close(c.closed) })
+	return c.Conn.Close()
+}
+
+func (c *conn) Write(p []byte) (int, error) {
+	for ch := c.held(); ch != nil; ch = c.held() {
+		select {
+		case <-ch:
+		case <-c.closed:
+			return 0, net.ErrClosed
+		}
+	}
+	return c.Conn.Write(p)
+}
 
 type listener struct {
 	network *Network
@@ -127,12 +154,7 @@ func (l *listener) Close() error {
 	}
 }
 
-func pair(a, b string) [2]string {
-	if a > b {
-		a, b = b, a
-	}
-	return [2]string{a, b}
-}
+func pair(a, b string) [2]string { return [2]string{min(a, b), max(a, b)} }
 
 // Cut drops everything between two addresses, both ways.
 func (w *Network) Cut(a, b string) {
@@ -154,160 +176,10 @@ func (w *Network) HealAll() {
 
 // held returns nil when a and b may talk, else a channel that is closed at the next change.
 func (w *Network) held(a, b string) <-chan struct{} {
-	if w == nil {
-		return nil
-	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if !w.cuts[pair(a, b)] {
 		return nil
 	}
 	return w.changed
-}
-
-// heldConn delivers what it reads only while neither the network nor the node's own gate holds it back.
-type heldConn struct {
-	net.Conn
-	blocked func() <-chan struct{}
-
-	rmu     sync.Mutex
-	pending []byte
-
-	dmu      sync.Mutex
-	deadline time.Time
-
-	once   sync.Once
-	closed chan struct{}
-}
-
-func newHeldConn(c net.Conn, blocked func() <-chan struct{}) *heldConn {
-	return &heldConn{Conn: c, blocked: blocked, closed: make(chan struct{})}
-}
-
-func (c *heldConn) Close() error {
-	c.once.Do(func() { close(c.closed) })
-	return c.Conn.Close()
-}
-
-func (c *heldConn) SetDeadline(t time.Time) error {
-	c.dmu.Lock()
-	c.deadline = t
-	c.dmu.Unlock()
-	return c.Conn.SetDeadline(t)
-}
-
-func (c *heldConn) SetReadDeadline(t time.Time) error {
-	c.dmu.Lock()
-	c.deadline = t
-	c.dmu.Unlock()
-	return c.Conn.SetReadDeadline(t)
-}
-
-func (c *heldConn) await() error {
-	for {
-		ch := c.blocked()
-		if ch == nil {
-			return nil
-		}
-		c.dmu.Lock()
-		dl := c.deadline
-		c.dmu.Unlock()
-		var expired <-chan time.Time
-		if !dl.IsZero() {
-			t := time.NewTimer(time.Until(dl))
-			defer t.Stop()
-			expired = t.C
-		}
-		select {
-		case <-ch:
-		case <-c.closed:
-			return net.ErrClosed
-		case <-expired:
-			return os.ErrDeadlineExceeded
-		}
-	}
-}
-
-func (c *heldConn) Read(p []byte) (int, error) {
-	c.rmu.Lock()
-	defer c.rmu.Unlock()
-	if len(c.pending) == 0 {
-		buf := make([]byte, max(len(p), 512))
-		n, err := c.Conn.Read(buf)
-		if n == 0 {
-			return 0, err
-		}
-		c.pending = buf[:n]
-	}
-	if err := c.await(); err != nil {
-		return 0, err
-	}
-	n := copy(p, c.pending)
-	c.pending = c.pending[n:]
-	return n, nil
-}
-
-type heldListener struct {
-	net.Listener
-	gate    *gate
-	blocked func(remote string) <-chan struct{}
-	mu      sync.Mutex
-	conns   map[*heldConn]struct{}
-	ctx     context.Context
-}
-
-func newHeldListener(ctx context.Context, l net.Listener, g *gate, blocked func(remote string) <-chan struct{}) *heldListener {
-	return &heldListener{Listener: l, gate: g, blocked: blocked, conns: map[*heldConn]struct{}{}, ctx: ctx}
-}
-
-func (l *heldListener) Accept() (net.Conn, error) {
-	c, err := l.Listener.Accept()
-	if err != nil {
-		return nil, err
-	}
-	if err := l.gate.wait(l.ctx); err != nil {
-		_ = c.Close()
-		return nil, net.ErrClosed
-	}
-	remote := hostOf(c.RemoteAddr().String())
-	hc := newHeldConn(c, func() <-chan struct{} {
-		if ch := l.gate.held(); ch != nil {
-			return ch
-		}
-		return l.blocked(remote)
-	})
-	l.mu.Lock()
-	l.conns[hc] = struct{}{}
-	for old := range l.conns {
-		select {
-		case <-old.closed:
-			delete(l.conns, old)
-		default:
-		}
-	}
-	l.mu.Unlock()
-	return hc, nil
-}
-
-// closeAll closes the listener and every connection that it accepted, as the end of a process does.
-func (l *heldListener) closeAll() {
-	_ = l.Close()
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for c := range l.conns {
-		_ = c.Close()
-	}
-}
-
-func hostOf(addr string) string {
-	h, _, err := net.SplitHostPort(addr)
-	if err != nil {
-		return addr
-	}
-	return h
-}
-
-func isTimeout(err error) bool {
-	var ne net.Error
-	return errors.Is(err, os.ErrDeadlineExceeded) || errors.Is(err, context.DeadlineExceeded) || (errors.As(err, &ne) && ne.Timeout())
 }

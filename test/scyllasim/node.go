@@ -63,7 +63,6 @@ type Node struct {
 	g0            *group0
 
 	stage    atomic.Int32
-	apiLn    *heldListener
 	apiSrv   *http.Server
 	apiWG    sync.WaitGroup
 	cqlOn    atomic.Bool
@@ -75,7 +74,7 @@ type Node struct {
 	mu        sync.Mutex
 	mode      string
 	modeCh    chan struct{}
-	cqlLn     *heldListener
+	endCQL    context.CancelFunc
 	peers     journal
 	disc      *discovery
 	draining  bool
@@ -333,8 +332,7 @@ func (n *Node) sleepQuiet(d time.Duration) error {
 func (n *Node) cleanup() {
 	n.cancel()
 	n.gate.resume()
-	if n.apiLn != nil {
-		n.apiLn.closeAll()
+	if n.apiSrv != nil {
 		_ = n.apiSrv.Close()
 	}
 	n.stopCQL()
@@ -373,10 +371,7 @@ func (n *Node) applied(old, cur *topology) {
 			continue
 		}
 		if t.State == rules.Left && old.State(id) != rules.Left {
-			n.tr.drop(id)
 			n.gossip.remove(id)
-		} else if rules.Banned(cur, id) && !rules.Banned(old, id) {
-			n.tr.drop(id)
 		}
 	}
 	if cur.State(n.hostID) == rules.Normal && old.State(n.hostID) != rules.Normal {

@@ -34,7 +34,7 @@ func (n *Node) ask(ctx context.Context, method string, in, out any) error {
 			if err != nil {
 				return err
 			}
-			res, err := n.handleTopo(ctx, method, b)
+			res, err := n.handle(ctx, &rpcRequest{Method: method, Body: b})
 			if !errors.Is(err, errNotLeader) {
 				if err != nil || out == nil {
 					return err
@@ -61,54 +61,21 @@ func (n *Node) ask(ctx context.Context, method string, in, out any) error {
 	}
 }
 
-// handleTopo serves the requests that only the leader can store. A member that is not the leader passes a join request on.
-func (n *Node) handleTopo(ctx context.Context, method string, body json.RawMessage) (any, error) {
-	switch method {
-	case "topo.join":
-		var r joinRequest
-		if err := json.Unmarshal(body, &r); err != nil {
-			return nil, err
-		}
-		if n.g0.leadership() == nil {
-			if r.Forwarded {
-				return nil, errNotLeader
-			}
-			r.Forwarded = true
-			var rep joinReply
-			cctx, cancel := context.WithTimeout(ctx, n.timeout(20*time.Second))
-			defer cancel()
-			if err := n.ask(cctx, method, r, &rep); err != nil {
-				return nil, err
-			}
-			return rep, nil
-		}
-		err := n.placeJoin(ctx, r)
-		var rej *rejection
-		if errors.As(err, &rej) {
-			n.log.info("raft_topology", "rejected join request from %s: %s", r.HostID, rej.reason)
-			return joinReply{Rejected: rej.reason}, nil
-		}
-		return joinReply{}, err
-	case "topo.request":
-		var r topologyRequest
-		if err := json.Unmarshal(body, &r); err != nil {
-			return nil, err
-		}
-		if n.g0.leadership() == nil {
-			return nil, errNotLeader
-		}
-		return n.placeRequest(ctx, r)
-	case "topo.cql":
-		var r cqlChange
-		if err := json.Unmarshal(body, &r); err != nil {
-			return nil, err
-		}
-		if n.g0.leadership() == nil {
-			return nil, errNotLeader
-		}
-		return n.changeCQL(ctx, r)
+// handleJoin stores a join request. A member that is not the leader passes it on.
+func (n *Node) handleJoin(ctx context.Context, r joinRequest) (rep joinReply, err error) {
+	err = n.placeJoin(ctx, r)
+	var rej *rejection
+	switch {
+	case errors.Is(err, errNotLeader) && !r.Forwarded:
+		r.Forwarded = true
+		ctx, cancel := context.WithTimeout(ctx, n.timeout(20*time.Second))
+		defer cancel()
+		return rep, n.ask(ctx, "topo.join", r, &rep)
+	case errors.As(err, &rej):
+		n.log.info("raft_topology", "rejected join request from %s: %s", r.HostID, rej.reason)
+		return joinReply{Rejected: rej.reason}, nil
 	}
-	return nil, fmt.Errorf("unknown method %s", method)
+	return rep, err
 }
 
 // placeJoin checks a join or replace request and stores it.

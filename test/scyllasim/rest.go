@@ -123,10 +123,8 @@ func (n *Node) startAPI() error {
 	if err != nil {
 		return err
 	}
-	// The API is local to its node: a cut between nodes does not reach it.
-	n.apiLn = newHeldListener(n.ctx, l, &n.gate, func(string) <-chan struct{} { return nil })
 	n.apiSrv = &http.Server{Handler: http.HandlerFunc(n.serveAPI), ErrorLog: log.New(io.Discard, "", 0), ReadHeaderTimeout: time.Minute}
-	n.apiWG.Go(func() { _ = n.apiSrv.Serve(n.apiLn) })
+	n.apiWG.Go(func() { _ = n.apiSrv.Serve(l) })
 	n.log.info("init", "Scylla API server listening on %s ...", l.Addr())
 	return nil
 }

@@ -2,6 +2,8 @@
 
 package scyllasim
 
+import "github.com/google/uuid"
+
 type apiRoute struct {
 	stage int32
 	serve func(n *Node, c apiCall) (any, error)
@@ -77,4 +79,89 @@ func (n *Node) apiConfig(c apiCall) (any, error) {
 		return n.o.CQLPort, nil
 	}
 	return nil, &apiError{404, "Not found"}
+}
+
+func (n *Node) endpoints(live bool) (any, error) {
+	ips := []string{}
+	for _, e := range n.gossip.view() {
+		if e.Alive == live {
+			if !live && e.HostID == n.hostID {
+				continue // a node never is unreachable to itself
+			}
+			ips = addUnique(ips, e.IP)
+		}
+	}
+	return ips, nil
+}
+
+func (n *Node) apiFDEndpoints(apiCall) (any, error) {
+	out := streamed{}
+	for _, e := range n.gossip.view() {
+		apps := []any{}
+		for _, k := range sortedKeys(e.App) {
+			apps = append(apps, obj{{"application_state", k}, {"value", e.App[k].Value}, {"version", e.App[k].Version}})
+		}
+		out = append(out, obj{
+			{"application_state", apps}, {"addrs", e.IP}, {"generation", e.Gen}, {"is_alive", e.Alive},
+			{"update_time", e.Updated.UnixMilli()}, {"version", e.Ver},
+		})
+	}
+	return out, nil
+}
+
+func (n *Node) apiSchemas(apiCall) (any, error) {
+	byVersion := map[string][]string{}
+	for _, e := range n.gossip.view() {
+		if !e.Alive {
+			continue
+		}
+		v := e.App[appSchema].Value
+		if v == "" {
+			v = "UNREACHABLE"
+		}
+		byVersion[v] = append(byVersion[v], e.IP)
+	}
+	out := []keyValue{}
+	for _, k := range sortedKeys(byVersion) {
+		out = append(out, keyValue{k, byVersion[k]})
+	}
+	return out, nil
+}
+
+func (n *Node) apiLeader(apiCall) (any, error) {
+	if !n.v.RaftTopology() {
+		return nil, &apiError{404, "Not found"}
+	}
+	if id := n.g0.leaderID(); id != "" {
+		return id, nil
+	}
+	return uuid.Nil.String(), nil
+}
+
+func (n *Node) apiSchema(apiCall) (any, error) {
+	if s := n.g0.state(); s != nil {
+		return s.Schema, nil
+	}
+	return emptySchema, nil
+}
+
+func (n *Node) apiRemoveNode(c apiCall) (any, error) {
+	id, err := c.required("host_id")
+	if err != nil {
+		return nil, err
+	}
+	if _, err := uuid.Parse(id); err != nil {
+		return nil, badParam("Cannot parse host ID %s", id)
+	}
+	return void{}, n.removeNode(n.ctx, id, splitList(c.FormValue("ignore_nodes")))
+}
+
+func (n *Node) apiKeyspaceFlush(c apiCall) (any, error) {
+	if err := n.knownKeyspace(c.param); err != nil {
+		return nil, err
+	}
+	if c.param == "system" {
+		return void{}, n.flushSystem(splitList(c.FormValue("cf"))...)
+	}
+	return void{}, nil
 }

@@ -88,7 +88,7 @@ func (n *Node) accept(ctx context.Context, x *topoNode) error {
 	cctx, cancel := context.WithTimeout(ctx, n.timeout(45*time.Second))
 	defer cancel()
 	stop := n.abandonWhenDown(cctx, cancel, x.HostID)
-	_, err := n.tr.call(cctx, "topo", x.HostID, x.IP, "join.response", joinResponse{Accept: true, Alive: need}, nil)
+	_, err := n.tr.call(cctx, x.HostID, x.IP, "join.response", joinResponse{Accept: true, Alive: need}, nil)
 	stop()
 	if err != nil {
 		if ctx.Err() != nil {
