@@ -249,6 +249,11 @@ type StatusReportHealthPolicy struct {
 	// CleanUpDeadReports removes the row of a node that no member lists any more from the reports.
 	// It never removes a node.
 	CleanUpDeadReports bool `json:"cleanUpDeadReports"`
+	// WhenControllerSilent is never set. An older controller writes no report if the CRD lacks it,
+	// and an installed CRD never loses a field. Removed in the next release.
+	// +optional
+	// +kubebuilder:validation:Enum=Wait;Peers
+	WhenControllerSilent string `json:"whenControllerSilent,omitempty"`
 	// Overridden are the fields that annotations set, sorted.
 	// +optional
 	// +kubebuilder:validation:MaxItems=16
