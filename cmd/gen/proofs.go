@@ -109,7 +109,7 @@ var proofs = []proof{
 	{"A6", "a newer view closes at once",
 		[]string{"internal/agent/barrier TestANewerViewClosesAtOnceAndTheWindowBeginsAnew",
 			"internal/view TestAPermitIsWithdrawnAtOnceWhenTheViewTurns",
-			"internal/agent/barrier TestARelayClosesWithinTheTimeThatIsDocumented"}},
+			"internal/agent/barrier TestANewerRelayedViewCloses"}},
 	{"A7", "a barrier that reaches no peer waits and reports it",
 		[]string{"internal/agent/barrier TestIsolatedWhileTheAPIServerIsAway",
 			"internal/agent/barrier TestControllerThatFallsSilentWhileWaiting"}},

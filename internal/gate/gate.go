@@ -63,23 +63,14 @@ type Reads interface {
 	// Confirm returns nil for each reporter that confirms the row with that digest, by the
 	// certificate in its Pod's annotation.
 	Confirm(reporters []*cluster.Member, digests map[string]string) []error
-	// Relays finds the reporters of these members that relay views, by member; a member whose Pod
-	// could not be read is in unread.
-	Relays(members []string) (found []Relay, unread []string)
-	// Views returns the answers of relays that are asked for the controller's view. A relay whose
-	// newest view is the view in the question need not send it again.
-	Views([]Question) []Told
+	// Relays finds the reporters of these members that relay views.
+	Relays(members []string) []Relay
+	// Views returns the answers of relays that are asked for the controller's view.
+	Views([]Relay) []Told
 }
 
 // Relay is where one member's reporter relays views.
 type Relay struct{ Member, Address, Fingerprint string }
-
-// Question is one request to a relay. Have is the view that needs no answer, of report HaveOf.
-type Question struct {
-	Relay
-	Have   *api.StatusReportView
-	HaveOf types.UID
-}
 
 // Told is the answer of one relay. Answered is true if it answered, with a view or without one.
 type Told struct {
@@ -140,8 +131,8 @@ type Gate struct {
 	volumeUID types.UID // as cluster.Member's; read only if a force would open
 
 	seen *cluster.Cluster
-	// Newer counts newer views that closed a gate with a permit, Relayed the relayed ones.
-	Newer, Relayed int
+	// Newer counts newer views that closed a gate with a permit.
+	Newer int
 }
 
 // New returns a gate that begins to wait now.
@@ -155,9 +146,6 @@ func (g *Gate) Seen() *cluster.Cluster { return g.seen }
 
 // Window returns how long all nodes must be UP continuously.
 func (g *Gate) Window() time.Duration { return g.window }
-
-// Answering returns how many relays answered the last query.
-func (g *Gate) Answering() int { return g.relays.answered }
 
 // Judge decides. changed has the objects that may have changed since the last judgement. The
 // verdict's Pause is when to judge again without a change.
@@ -182,7 +170,7 @@ func (g *Gate) judge(changed cluster.Kinds) bootstrap.Verdict {
 	}
 	// Reading all Pods costs O(N^2) bytes for N nodes: only the final check reads them.
 	v, known := g.decide()
-	v = g.explainNoView(g.settle(v, known))
+	v = g.explainNoView(g.settle(v, known), known)
 	g.remember(v, known)
 	return v
 }
@@ -206,7 +194,6 @@ func (g *Gate) decide() (bootstrap.Verdict, *cluster.Cluster) {
 		return g.Blocked(unjudged(c, err)), nil
 	}
 	g.window, g.policy = healthpolicy.Window(g.Stabilisation, c.StatusReport), c.HealthPolicy()
-	g.learn(c)
 	g.adopt(c.StatusReport, c.Name)
 	if ours(c) {
 		g.lease.key = c.KeptAs()

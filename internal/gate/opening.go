@@ -42,7 +42,7 @@ func (g *Gate) settle(v bootstrap.Verdict, known *cluster.Cluster) bootstrap.Ver
 	if s.since.IsZero() {
 		s.since = now
 	}
-	if blockers := g.unpermitted(v, known); len(blockers) > 0 {
+	if blockers := g.unpermitted(v, known, false); len(blockers) > 0 {
 		return g.close(v, blockers)
 	}
 	g.permits.had, g.permits.by = g.ByPermits(), view.StampOf(g.permits.views.Latest())

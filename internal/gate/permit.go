@@ -33,8 +33,8 @@ type permits struct {
 }
 
 // unpermitted returns why the controller's view does not let the member start; nil if it does, or
-// if no permit is required, as for a restart.
-func (g *Gate) unpermitted(v bootstrap.Verdict, known *cluster.Cluster) []matrix.Blocker {
+// if no permit is required, as for a restart. final also queries the relays.
+func (g *Gate) unpermitted(v bootstrap.Verdict, known *cluster.Cluster, final bool) []matrix.Blocker {
 	if !g.ByPermits() || v.Decision.Permit() == "" {
 		return nil
 	}
@@ -50,11 +50,6 @@ func (g *Gate) unpermitted(v bootstrap.Verdict, known *cluster.Cluster) []matrix
 		} else {
 			// the report was deleted: its views never advance
 			p.Old = words.New(words.ViewNotSeenToAdvance)
-		}
-		// A view with an open permit advances at each renewal. If it has not, the reporters of
-		// other members may have a newer one.
-		if age, seen := g.permits.views.Age(now); !seen || age > g.policy.PeerCheck.Duration {
-			g.askForViews(g.policy.PeerCheck.Duration)
 		}
 	}
 	var dead []hostid.ID
@@ -81,10 +76,10 @@ func (g *Gate) unpermitted(v bootstrap.Verdict, known *cluster.Cluster) []matrix
 	if p.PodUID, trouble = g.reads.PodUID(); trouble != nil {
 		return []matrix.Blocker{*trouble}
 	}
-	if blockers := blockersOf(&p); len(blockers) > 0 {
+	if blockers := blockersOf(&p); len(blockers) > 0 || !final {
 		return blockers
 	}
-	return g.turned(p, blockersOf)
+	return g.turned(known, p, blockersOf)
 }
 
 // ClaimOf returns the name of the member's PVC in this reading; nil is allowed.
@@ -107,7 +102,6 @@ func (g *Gate) adopt(r *api.ScyllaDBStatusReport, cluster string) bool {
 		!g.permits.views.Of(r.UID, r.CreationTimestamp.Time) {
 		return false
 	}
-	g.relays.of(r.UID)
 	g.permits.views.Adopt(r.Status.View, g.reads.Now())
 	return true
 }
@@ -149,7 +143,8 @@ func (g *Gate) wentBack(shown *api.StatusReportView, now time.Time) words.Messag
 	return words.Message{}
 }
 
-// permitted reads the view again after the final check: a newer view blocks at once.
+// permitted reads the view again after the final check, and asks the relays: a newer view blocks at
+// once.
 func (g *Gate) permitted(v bootstrap.Verdict, known *cluster.Cluster) []matrix.Blocker {
 	if !g.ByPermits() || v.Decision.Permit() == "" {
 		return nil
@@ -158,5 +153,5 @@ func (g *Gate) permitted(v bootstrap.Verdict, known *cluster.Cluster) []matrix.B
 	if trouble != nil {
 		return []matrix.Blocker{*trouble}
 	}
-	return g.unpermitted(v, known.WithReport(r))
+	return g.unpermitted(v, known.WithReport(r), true)
 }

@@ -4,12 +4,10 @@ package gate
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"time"
 
-	"k8s.io/apimachinery/pkg/types"
-
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
@@ -18,126 +16,69 @@ import (
 )
 
 const (
-	// mostRelays is the maximum of members that are queried for the view, relearn the interval
-	// between readings of their addresses.
+	// mostRelays is the maximum of members that are queried for the view.
 	mostRelays = 8
-	relearn    = time.Minute
-	// AskRelays is how often a gate that is about to open queries them.
-	AskRelays = 2 * time.Second
+	// relearn is the interval between readings of their addresses while no view is fresh.
+	relearn = time.Minute
 )
 
-// relays are the reporters of other members. They relay the controller's view if this gate does not
-// see it advance. A view has no signature: a relayed one may block this member, and never opens the
-// gate. Only the API server's view opens.
+// relays are the reporters of other members, which relay the controller's view. A view has no
+// signature: a relayed one may block this member, and never opens the gate. No view is kept.
 type relays struct {
-	// views are the relayed views, by member. A forged view with a high stamp does not hide another
-	// member's view.
-	views   map[string]*view.Relayed
-	report  types.UID // UID of the cluster report in the API server
 	members []Relay
 	learned time.Time // last reading of their addresses; zero before
-	asked   time.Time // last query; zero before
-	// Result of the last round: how many answered, and when the controller last confirmed the
-	// relayed view; zero without one.
-	answered int
-	stoodBy  time.Time
-	closed   view.Stamp // the view that blocked this member, for the count
+	// The last query without a fresh view, zero before: how many answered, and had a current view.
+	asked             time.Time
+	answered, current int
 }
 
-// of sets the UID of the present cluster report.
-func (r *relays) of(report types.UID) {
-	r.report = report
-	for _, v := range r.views {
-		v.Of(report)
-	}
-}
-
-// by returns the state of one member's relayed views.
-func (r *relays) by(member string) *view.Relayed {
-	if r.views[member] == nil {
-		if r.views == nil {
-			r.views = map[string]*view.Relayed{}
-		}
-		r.views[member] = &view.Relayed{}
-		r.views[member].Of(r.report)
-	}
-	return r.views[member]
-}
-
-// learn reads the addresses of the other members' reporters.
+// learn reads the addresses of the other members' reporters. If it reads none, the earlier ones
+// remain.
 func (g *Gate) learn(known *cluster.Cluster) {
-	r, now := &g.relays, g.reads.Now()
-	if !g.ByPermits() || !r.learned.IsZero() && now.Sub(r.learned) < relearn {
-		return
+	g.relays.learned = g.reads.Now()
+	if found := g.reads.Relays(known.Relays(g.Member, mostRelays)); len(found) > 0 {
+		g.relays.members = found
 	}
-	r.learned = now
-	found, unread := g.reads.Relays(known.Relays(g.Member, mostRelays))
-	for _, m := range r.members {
-		if slices.Contains(unread, m.Member) {
-			found = append(found, m)
-		}
-	}
-	r.members = found
 }
 
-// Relearn makes the next judgement read the addresses of the relays, as for another cluster.
-func (g *Gate) Relearn() { g.relays.learned = time.Time{} }
-
-// askForViews queries all relays for their views, unless it did so within pause.
-func (g *Gate) askForViews(pause time.Duration) {
-	r, asked := &g.relays, g.reads.Now()
-	if len(r.members) == 0 || !r.asked.IsZero() && asked.Sub(r.asked) < pause {
-		return
+// askRelays queries the relays. It returns how many answered, and their current views: of the
+// present report, and not older than the view limit, counted from the request.
+func (g *Gate) askRelays() (answered int, current []*api.StatusReportView) {
+	if len(g.relays.members) == 0 {
+		return 0, nil
 	}
-	r.asked = asked
-	direct, of := g.permits.views.Latest(), r.report
-	questions := make([]Question, len(r.members))
-	for i, m := range r.members {
-		have := direct
-		if handed, _ := r.by(m.Member).Newest(asked); view.StampOf(handed).Newer(view.StampOf(have)) {
-			have = handed
-		}
-		questions[i] = Question{Relay: m, Have: have, HaveOf: of}
-	}
-	r.answered, r.stoodBy = 0, time.Time{}
-	for i, told := range g.reads.Views(questions) {
+	asked, of := g.reads.Now(), g.permits.views.Report()
+	for _, told := range g.reads.Views(g.relays.members) {
 		if told.Answered {
-			r.answered++
+			answered++
 		}
 		// A view of a deleted report, or of one that this gate has not yet read, has no order with
 		// the present report's views.
-		if told.View == nil || of != "" && told.Report != of {
+		if told.View == nil || of != "" && told.Report != of || told.Age < 0 ||
+			told.Age > g.policy.ViewLimit.Duration-g.reads.Now().Sub(asked) {
 			continue
 		}
-		if at := asked.Add(-told.Age); at.After(r.stoodBy) {
-			r.stoodBy = at
-		}
-		r.by(r.members[i].Member).Adopt(told.View, told.Age, asked)
+		current = append(current, told.View)
 	}
+	return answered, current
 }
 
 // turned returns why a relayed view that is newer than the API server's blocks the member; nil
-// without one. p uses the API server's view, which lets the member start.
-func (g *Gate) turned(p bootstrap.Permission,
+// without one. p uses the API server's view, which lets the member start and is about to: it may be
+// out of date even if it looks recent.
+func (g *Gate) turned(known *cluster.Cluster, p bootstrap.Permission,
 	blockersOf func(*bootstrap.Permission) []matrix.Blocker) []matrix.Blocker {
-	// The API server's view may be out of date even if it looks recent, and it is about to open.
-	g.askForViews(AskRelays)
-	direct := p.View
-	p.Old = words.Message{}
-	for _, member := range slices.Sorted(maps.Keys(g.relays.views)) {
-		if p.View = g.relays.views[member].Against(direct, g.reads.Now(), g.policy.ViewLimit.Duration); p.View == nil {
+	g.learn(known)
+	direct := view.StampOf(p.View)
+	_, current := g.askRelays()
+	for _, relayed := range current {
+		if p.View = relayed; !view.StampOf(relayed).Newer(direct) {
 			continue
 		}
 		// The worse view counts: a view that opens does not override another that blocks.
-		blockers := blockersOf(&p)
-		if len(blockers) == 0 {
-			continue
+		if blockers := blockersOf(&p); len(blockers) > 0 {
+			return blockers
 		}
-		if is := view.StampOf(p.View); is != g.relays.closed {
-			g.relays.closed = is
-			g.Relayed++
-		}
-		return blockers
 	}
 	return nil
 }
@@ -147,26 +88,34 @@ var noView = []words.Code{words.APIUnreachable, words.ControllerSilent}
 
 // explainNoView uses the answers of the other members' reporters to distinguish a controller that
 // is not responding from a Pod without network. Both block. The verdict changes once no view can be
-// fresh.
-func (g *Gate) explainNoView(v bootstrap.Verdict) bootstrap.Verdict {
-	if v.Satisfied || !g.ByPermits() || !waitsFor(v, noView...) {
+// fresh. known is nil while the API server is not readable: their addresses must be known before.
+func (g *Gate) explainNoView(v bootstrap.Verdict, known *cluster.Cluster) bootstrap.Verdict {
+	if v.Satisfied || !g.ByPermits() {
 		return v
 	}
-	g.askForViews(g.policy.PeerCheck.Duration)
-	now := g.reads.Now()
-	fresh := !g.relays.stoodBy.IsZero() && now.Sub(g.relays.stoodBy) <= g.policy.ViewLimit.Duration
+	silent, r, now := waitsFor(v, noView...), &g.relays, g.reads.Now()
+	if known != nil && (r.learned.IsZero() || silent && now.Sub(r.learned) >= relearn) {
+		g.learn(known)
+	}
+	if !silent {
+		return v
+	}
 	list := slices.Clone(v.Blockers)
 	for i := range list {
 		x := &list[i]
 		if !slices.Contains(noView, x.Reason) || now.Sub(g.lastSign(x.Reason, now)) <= g.policy.ViewLimit.Duration {
 			continue
 		}
-		asked := fmt.Sprintf("%d of %d", g.relays.answered, len(g.relays.members))
+		if now.Sub(r.asked) >= g.policy.PeerCheck.Duration {
+			answered, current := g.askRelays()
+			r.asked, r.answered, r.current = now, answered, len(current)
+		}
+		asked := fmt.Sprintf("%d of %d", r.answered, len(r.members))
 		switch unread := x.Reason == words.APIUnreachable; {
-		case g.relays.answered == 0 && (unread || len(g.relays.members) > 0):
+		case r.answered == 0 && (unread || len(r.members) > 0):
 			*x = matrix.Blocker{Reason: words.Isolated, Cause: x.Cause, Detail: x.Detail,
 				Since: g.lastSign(x.Reason, now)}
-		case unread && fresh:
+		case unread && r.current > 0:
 			*x = matrix.Blocker{Reason: words.APIUnreachable,
 				Cause: words.New(words.RelaysAreFresh, "answering", asked, "error", x.Detail)}
 		case unread:

@@ -17,10 +17,12 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/view/healthpolicy"
 	"github.com/kubectl-scylla/kubectl-scylla/test/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/test/e2e/scenario"
 )
@@ -74,6 +76,9 @@ func (r rehearsal) perform(d *drill) {
 		asShipped(s)
 		if differs != nil {
 			differs(s)
+		}
+		if r.behind {
+			metav1.SetMetaDataAnnotation(&s.ObjectMeta, healthpolicy.Annotation(healthpolicy.FieldViewLimit), healthpolicy.MostViewLimit.String())
 		}
 		if r.behind && s.Name == rack2 {
 			withStaleAPI(s)

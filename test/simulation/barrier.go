@@ -57,9 +57,7 @@ type barrier struct {
 	verdict bootstrap.Verdict
 	version int       // of the objects at the last judgement
 	next    time.Time // when it judges again without a change
-	// Of the invariants: the views that it went by, and what reporters that do not lie have told it.
-	last order
-	told map[string]told
+	last    order     // of the views that it went by, for the invariants
 }
 
 // opening is the moment in which a barrier let a Pod through.
@@ -156,7 +154,7 @@ func (w *world) judge(p *pod) bool {
 		self := w.self(p)
 		b.gate, b.reads.just = gate.New(self, of), self.Just
 	}
-	b.reads.until = w.now.Add(judgeTimeout)
+	b.reads.until, b.reads.told = w.now.Add(judgeTimeout), nil
 	if v, ok, _ := b.gate.Restart(); ok {
 		b.verdict = v
 		return v.Satisfied

@@ -453,13 +453,13 @@ func (x *watched) Confirm(of []*cluster.Member, digests map[string]string) (out 
 	return out
 }
 
-func (x *watched) Relays(members []string) (found []gate.Relay, unread []string) {
-	x.read(readRelays, func() { found, unread = x.reads.Relays(members) })
-	return found, unread
+func (x *watched) Relays(members []string) (found []gate.Relay) {
+	x.read(readRelays, func() { found = x.reads.Relays(members) })
+	return found
 }
 
-func (x *watched) Views(questions []gate.Question) (out []gate.Told) {
-	x.read(readViews, func() { out = x.reads.Views(questions) })
+func (x *watched) Views(relays []gate.Relay) (out []gate.Told) {
+	x.read(readViews, func() { out = x.reads.Views(relays) })
 	return out
 }
 

@@ -127,8 +127,8 @@ func (b *blind) Confirm(of []*cluster.Member, digests map[string]string) []error
 	return out
 }
 
-func (b *blind) Views(questions []gate.Question) []gate.Told {
-	out := b.watched.Views(questions)
+func (b *blind) Views(relays []gate.Relay) []gate.Told {
+	out := b.watched.Views(relays)
 	for i := range out {
 		switch v := out[i].View; {
 		case v == nil:

@@ -23,6 +23,7 @@ type reads struct {
 	p *pod
 	// until then requests of the present judgement are answered.
 	until time.Time
+	told  []told // in the present judgement, for the invariants
 }
 
 // judgeTimeout bounds the requests of one judgement, as internal/agent/barrier does.
@@ -135,9 +136,9 @@ func (r *reads) Confirm(reporters []*cluster.Member, digests map[string]string) 
 	return out
 }
 
-func (r *reads) Relays(members []string) (found []gate.Relay, unread []string) {
+func (r *reads) Relays(members []string) (found []gate.Relay) {
 	if r.isCut() {
-		return nil, members
+		return nil
 	}
 	for _, name := range members {
 		q := r.w.pods[name]
@@ -148,23 +149,20 @@ func (r *reads) Relays(members []string) (found []gate.Relay, unread []string) {
 			found = append(found, gate.Relay{Member: name, Address: address, Fingerprint: fingerprint})
 		}
 	}
-	return found, nil
+	return found
 }
 
 // Views has what the reporters hand on, each by the certificate that it had when the gate looked.
-func (r *reads) Views(questions []gate.Question) []gate.Told {
-	out := make([]gate.Told, len(questions))
-	for i, q := range questions {
+func (r *reads) Views(relays []gate.Relay) []gate.Told {
+	out := make([]gate.Told, len(relays))
+	for i, q := range relays {
 		m := r.w.pods[q.Member]
 		if m == nil || m.fingerprint() != q.Fingerprint {
 			continue
 		}
 		out[i] = r.w.handsOn(m, r.p.name)
 		if out[i].View != nil && !r.w.lies(q.Member) {
-			if r.p.barrier.told == nil {
-				r.p.barrier.told = map[string]told{}
-			}
-			r.p.barrier.told[q.Member] = told{out[i].Report, out[i].View, r.w.now.Add(-out[i].Age)}
+			r.told = append(r.told, told{q.Member, out[i].Report, out[i].View, r.w.now.Add(-out[i].Age)})
 		}
 	}
 	return out

@@ -20,6 +20,7 @@ import (
 
 // told is what a reporter that does not lie has handed to a barrier, and when that was last stood by.
 type told struct {
+	member string
 	report types.UID
 	view   *api.StatusReportView
 	at     time.Time
@@ -81,17 +82,16 @@ func forged(w *world, to string) *api.StatusReportView {
 	return v
 }
 
-// judgeRelays: no member starts that got a moment ago, from a reporter that does not lie, a newer view than the API server's without its permit.
+// judgeRelays: no member starts that got in this judgement, from a reporter that does not lie, a newer view than the API server's without its permit.
 func (w *world) judgeRelays(p *pod) {
 	report, newest := p.barrier.gate.Latest()
 	direct := view.StampOf(newest)
-	for _, name := range sortedKeys(p.barrier.told) {
-		t := p.barrier.told[name]
+	for _, t := range p.barrier.reads.told {
 		if t.report != report || w.now.Sub(t.at) > w.limits.ViewLimit.Duration || !view.StampOf(t.view).Newer(direct) {
 			continue
 		}
 		if !slices.ContainsFunc(t.view.Permits, func(x api.StatusReportViewPermit) bool { return x.Member == p.name }) {
-			w.unpermittedStart("%s starts by view %v, and %s had told it of view %v, which has no permit for it", p.name, direct, name, view.StampOf(t.view))
+			w.unpermittedStart("%s starts by view %v, and %s has told it of view %v, which has no permit for it", p.name, direct, t.member, view.StampOf(t.view))
 			return
 		}
 	}

@@ -5,7 +5,6 @@ package barrier
 import (
 	"context"
 	"errors"
-	"net/http"
 	"slices"
 	"sync"
 	"time"
@@ -29,6 +28,8 @@ const (
 	askTimeout  = 2 * time.Second
 	askTogether = 64
 	askAll      = 15 * time.Second
+	// relayTimeout bounds the answers of the relays.
+	relayTimeout = time.Second
 )
 
 // Confirm checks that each reporter still polls its ScyllaDB and has the row of its Pod's
@@ -86,39 +87,41 @@ func (r *reads) together(n int, ask func(ctx context.Context, i int)) {
 	_ = g.Wait() // the functions return no error: each reporter has its own
 }
 
-// Views asks all relays in parallel. It takes at most viewwire.RelayTimeout.
-func (r *reads) Views(questions []gate.Question) []gate.Told {
+// Views asks all relays in parallel. It takes at most relayTimeout.
+func (r *reads) Views(relays []gate.Relay) []gate.Told {
 	// A separate timeout: the API server may have used all of the judgement's.
-	ctx, cancel := context.WithTimeout(r.barrier.ctx, viewwire.RelayTimeout)
+	ctx, cancel := context.WithTimeout(r.barrier.ctx, relayTimeout)
 	defer cancel()
-	out, at := make([]gate.Told, len(questions)), make([]gate.Relay, len(questions))
-	for i := range questions {
-		at[i] = questions[i].Relay
-	}
-	r.relays.keep(at)
+	out := make([]gate.Told, len(relays))
+	report, direct := r.gate.Latest()
 	var wg sync.WaitGroup
-	for i, q := range questions {
-		wg.Go(func() { out[i] = r.viewOf(ctx, q) })
+	for i, at := range relays {
+		wg.Go(func() {
+			out[i] = r.viewOf(ctx, at, viewwire.Question{
+				Address: at.Address, Path: viewwire.RelayPath, Have: direct, HaveOf: report,
+				Cluster: types.NamespacedName{Namespace: r.Namespace, Name: r.name}})
+		})
 	}
 	wg.Wait()
 	for i, told := range out {
-		q := questions[i]
-		if view.StampOf(told.View).Newer(view.StampOf(q.Have)) && (q.HaveOf == "" || told.Report == q.HaveOf) {
+		if view.StampOf(told.View).Newer(view.StampOf(direct)) && (report == "" || told.Report == report) {
 			r.Log.Info("a member's reporter relays a controller view that the API server did not deliver", "member",
-				q.Member, "epoch", told.View.Epoch, "seq", told.View.Seq, "age", told.Age.String())
+				relays[i].Member, "epoch", told.View.Epoch, "seq", told.View.Seq, "age", told.Age.String())
 		}
 	}
 	return out
 }
 
-func (r *reads) viewOf(ctx context.Context, q gate.Question) gate.Told {
-	ask := viewwire.Question{Address: q.Address, Path: viewwire.RelayPath, Have: q.Have, HaveOf: q.HaveOf,
-		Cluster: types.NamespacedName{Namespace: r.Namespace, Name: r.name}}
-	fetch := func() (*viewwire.View, error) { return viewwire.Fetch(ctx, r.relays[q.Relay], ask) }
-	if r.AskView != nil {
-		fetch = func() (*viewwire.View, error) { return r.AskView(ctx, q.Member, ask) }
+func (r *reads) viewOf(ctx context.Context, at gate.Relay, q viewwire.Question) gate.Told {
+	fetch := r.AskView
+	if fetch == nil {
+		c := pinned.NewClient(at.Fingerprint)
+		defer c.CloseIdleConnections()
+		fetch = func(ctx context.Context, _ string, q viewwire.Question) (*viewwire.View, error) {
+			return viewwire.Fetch(ctx, c, q)
+		}
 	}
-	v, err := fetch()
+	v, err := fetch(ctx, at.Member, q)
 	if err != nil {
 		return gate.Told{Answered: relayAnswers(err)}
 	}
@@ -133,25 +136,6 @@ func relayAnswers(err error) bool {
 			func(known error) bool {
 				return errors.Is(err, known)
 			})
-}
-
-// clients have one connection for each reporter, address and certificate.
-type clients map[gate.Relay]*http.Client
-
-// keep makes the clients of these reporters, and closes all others.
-func (c *clients) keep(at []gate.Relay) {
-	next := clients{}
-	for _, r := range at {
-		if next[r] = (*c)[r]; next[r] == nil {
-			next[r] = pinned.NewClient(r.Fingerprint)
-		}
-	}
-	for r, old := range *c {
-		if next[r] == nil {
-			old.CloseIdleConnections()
-		}
-	}
-	*c = next
 }
 
 func unconfirmed(why words.Message) error { return gate.Unconfirmed(why) }

@@ -142,7 +142,6 @@ func Run(ctx context.Context, o Options) error {
 	stop := b.serve(&wg)
 	defer func() {
 		cancel()
-		b.reads.close()
 		if stop != nil {
 			stop()
 		}

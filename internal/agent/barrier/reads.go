@@ -27,8 +27,7 @@ import (
 // reads reads for the gate: objects from the API server, and answers from other members' reporters.
 type reads struct {
 	*barrier
-	ctx    context.Context // of the present judgement
-	relays clients
+	ctx context.Context // of the present judgement
 }
 
 func (r *reads) Now() time.Time { return r.Clock.Now() }
@@ -164,20 +163,15 @@ func (r *reads) Neighbours() (cluster.Neighbourhood, *matrix.Blocker) {
 	return all, nil
 }
 
-func (r *reads) Relays(members []string) (found []gate.Relay, unread []string) {
+func (r *reads) Relays(members []string) (found []gate.Relay) {
 	for _, name := range members {
 		pod := &corev1.Pod{}
-		err := r.client.Get(r.ctx, client.ObjectKey{Namespace: r.Namespace, Name: name}, pod)
-		if err != nil && !apierrors.IsNotFound(err) {
-			unread = append(unread, name)
+		if r.client.Get(r.ctx, client.ObjectKey{Namespace: r.Namespace, Name: name}, pod) != nil {
+			continue
 		}
-		if address, fingerprint, serves := cluster.ServedAt(pod); err == nil && serves {
+		if address, fingerprint, serves := cluster.ServedAt(pod); serves {
 			found = append(found, gate.Relay{Member: name, Address: address, Fingerprint: fingerprint})
 		}
 	}
-	return found, unread
-}
-
-func (r *reads) close() {
-	r.relays.keep(nil)
+	return found
 }

@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 	"sync"
@@ -21,7 +20,6 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/base/bounded"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/gate"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/peer/viewwire"
 )
 
@@ -103,8 +101,8 @@ func withRelays(t *testing.T, v *api.StatusReportView) (*world, *network) {
 	return w, n
 }
 
-// A view that others hand on closes the barrier within one look when it is newer and has turned: the API server need not have it.
-func TestARelayedViewClosesWithinOneLook(t *testing.T) {
+// A view that others hand on closes the barrier right before it would open, when it is newer and has turned: the API server need not have it.
+func TestANewerRelayedViewCloses(t *testing.T) {
 	for name, c := range map[string]struct {
 		change func(*api.StatusReportView)
 		want   string
@@ -133,41 +131,6 @@ func TestARelayedViewClosesWithinOneLook(t *testing.T) {
 				stillWaiting(t, done)
 				if log := w.logged(); !strings.Contains(log, c.want) {
 					t.Errorf("does not say %q:\n%s", c.want, log)
-				}
-			})
-		})
-	}
-}
-
-// Nothing signs a view. A member that hands on a forged one, later than every true one and in favour of the start, must not hide what the others hand on: not while it is
-// fresh, and not afterwards, when it would be the newest for ever.
-func TestAttack1AForgedViewHidesNoOtherRelaysView(t *testing.T) {
-	for name, before := range map[string]time.Duration{"at the same time": 0, "long before": time.Minute} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				w, n := withRelays(t, permittedView())
-				w.o.Stabilisation = new(18 * time.Second)
-				forged, honest := handsOn(math.MaxInt64, math.MaxInt64, 0, nil), silentNetwork
-				n.set(func(member string) (*viewwire.View, error) {
-					if member == "demo-rack1-0" {
-						return forged(member)
-					}
-					return honest(member)
-				})
-				_, done := running(t, w)
-				time.Sleep(before + 2*time.Second)
-				turned := advancing(1, nodeDown)
-				n.set(func(member string) (*viewwire.View, error) {
-					if member == "demo-rack1-0" {
-						return forged(member)
-					}
-					return turned(member)
-				})
-				w.renew(nil)
-				time.Sleep(25 * time.Second)
-				stillWaiting(t, done)
-				if log, want := w.logged(), "demo-rack2-0 is not in the required state"; !strings.Contains(log, want) {
-					t.Errorf("does not say %q:\n%s", want, log)
 				}
 			})
 		})
@@ -233,26 +196,6 @@ func TestARelayedViewNeverOpens(t *testing.T) {
 			})
 		})
 	}
-}
-
-// A relayed view expires after 20 seconds, however often it is relayed: a controller that counts from the beginning again must not be shut out for ever.
-func TestARelayedViewThatIsRepeatedGrowsOld(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w, n := withRelays(t, permittedView())
-		n.set(handsOn(9, 900, 0, nodeDown)) // its relay calls it young for ever
-		_, done := running(t, w)
-		time.Sleep(2 * time.Second)
-		for range 2 {
-			w.renew(nil)
-			time.Sleep(9 * time.Second)
-			stillWaiting(t, done)
-		}
-		for range 6 {
-			w.renew(nil)
-			time.Sleep(5 * time.Second)
-		}
-		opens(t, done)
-	})
 }
 
 // A silent controller, and a Pod that reaches nothing, are distinguished. Neither ever opens.
@@ -334,29 +277,37 @@ func TestAnAPIServerThatHangsDoesNotMakeItIsolated(t *testing.T) {
 	})
 }
 
-// A barrier about to open asks each two seconds; one that waits each five, where the view does not advance; with policy reports none asks. Each sends the view that it has.
+// A barrier asks each member once, right before it opens; and each five seconds, once no view is fresh. With policy reports it asks none. It sends the view that it has.
 func TestHowOftenReportersAreAsked(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, n := withRelays(t, permittedView())
 		w.o.Stabilisation = new(10 * time.Minute)
 		_, done := running(t, w)
 		time.Sleep(time.Second)
-		for range 60 {
-			w.renew(nil)
-			time.Sleep(view5)
+		renewing := func(times int) {
+			for range times {
+				w.renew(nil)
+				time.Sleep(view5)
+			}
 		}
-		if got := n.count(); got < 2*100 || got > 2*152 {
-			t.Errorf("asked %d times in 5 minutes, 2 members, while the member is about to start", got)
+		renewing(60)
+		if got := n.count(); got > 0 {
+			t.Errorf("asked %d times while the view advances", got)
 		}
-		before := n.count()
 		time.Sleep(4 * time.Minute) // the controller is away
-		if got := n.count() - before; got < 2*40 || got > 2*49 {
+		got := n.count()
+		if got < 2*40 || got > 2*49 {
 			t.Errorf("asked %d times in 4 minutes, 2 members", got)
 		}
 		if !slices.Contains(n.have, "1.61") {
 			t.Errorf("told them %q", n.have)
 		}
 		stillWaiting(t, done)
+		renewing(123) // and two views until its age is known
+		if got := n.count() - got; got != 2 {
+			t.Errorf("asked %d times before it opens, 2 members", got)
+		}
+		opens(t, done)
 	})
 	synctest.Test(t, func(t *testing.T) {
 		w, n := withRelays(t, permittedView())
@@ -372,53 +323,3 @@ func TestHowOftenReportersAreAsked(t *testing.T) {
 }
 
 const view5 = 5 * time.Second
-
-// The API server shows this barrier a view that advances and permits, and the controller has written another one by which it may not start: the reporters of the members,
-// which ask the controller each second while they are asked, close it within the time that is documented. However their looks fall, also while one of them hangs.
-func TestARelayClosesWithinTheTimeThatIsDocumented(t *testing.T) {
-	t.Parallel()
-	const documented = 5 * time.Second
-	if bound := viewwire.FollowAsked + gate.AskRelays + viewwire.RelayTimeout; bound > documented || viewwire.CloseWithin != documented || gate.StabilityLook > gate.AskRelays {
-		t.Fatalf("by the constants it takes up to %v of %v, looks each %v", bound, viewwire.CloseWithin, gate.StabilityLook)
-	}
-	var longest time.Duration
-	for phase := time.Duration(0); phase < 5*time.Second; phase += 300 * time.Millisecond {
-		synctest.Test(t, func(t *testing.T) {
-			w, n := withRelays(t, permittedView())
-			w.o.Stabilisation = new(10 * time.Minute)
-			var turned atomic.Int64 // when the controller wrote that a member is DOWN
-			n.set(func(m string) (*viewwire.View, error) {
-				if m == "demo-rack2-0" {
-					time.Sleep(viewwire.RelayTimeout) // it hangs
-					return nil, context.DeadlineExceeded
-				}
-				// What it has heard when it looked last: at each full second.
-				if at := turned.Load(); at != 0 && time.Now().Truncate(viewwire.FollowAsked).UnixNano() >= at {
-					return handsOn(1, 900, 0, nodeDown)(m)
-				}
-				return nil, viewwire.ErrNone
-			})
-			_, done := running(t, w)
-			time.Sleep(time.Second)
-			for range 5 {
-				w.renew(nil)
-				time.Sleep(view5)
-			}
-			time.Sleep(phase)
-			at := time.Now()
-			turned.Store(at.UnixNano())
-			for !strings.Contains(w.logged(), "demo-rack2-0 is not in the required state") {
-				if time.Since(at) > time.Minute {
-					t.Fatalf("phase %v: it does not close:\n%s", phase, w.logged())
-				}
-				time.Sleep(50 * time.Millisecond)
-				synctest.Wait()
-			}
-			longest = max(longest, time.Since(at))
-			stillWaiting(t, done)
-		})
-	}
-	if t.Logf("closed after %v at most", longest); longest > documented {
-		t.Errorf("closed after %v, documented are %v", longest, documented)
-	}
-}

@@ -29,11 +29,9 @@ type metrics struct {
 	evaluations prometheus.Counter
 	apiErrors   prometheus.Counter
 	waiting     prometheus.Gauge
-	relays      prometheus.Gauge
-	relayed     prometheus.Counter
 	newer       prometheus.Counter
 	info        *prometheus.GaugeVec
-	counted     struct{ relayed, newer int }
+	counted     int // Newer of the gate, at the last count
 }
 
 func newMetrics() *metrics {
@@ -50,11 +48,6 @@ func newMetrics() *metrics {
 			Help: "Failed reads and watches of the API server."}),
 		waiting: prometheus.NewGauge(prometheus.GaugeOpts{Name: name("waiting_since_timestamp_seconds"),
 			Help: "When waiting began, Unix time."}),
-		relays: prometheus.NewGauge(prometheus.GaugeOpts{Name: name("relays_answering"),
-			Help: "Reporters of other members that responded to the last query for the controller view, at most 8."}),
-		relayed: prometheus.NewCounter(prometheus.CounterOpts{Name: name("closed_by_relayed_view_total"),
-			Help: "Controller views relayed by reporters of other members, newer than the API server's, that kept " +
-				"the barrier closed."}),
 		newer: prometheus.NewCounter(prometheus.CounterOpts{Name: name("closed_by_newer_view_total"),
 			Help: "Times that the next controller view from the API server closed a barrier that had a permit."}),
 		info: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: name("info"),
@@ -66,8 +59,7 @@ func newMetrics() *metrics {
 }
 
 func (m *metrics) collectors() []prometheus.Collector {
-	return []prometheus.Collector{m.open, m.blockers, m.evaluations, m.apiErrors, m.waiting, m.relays, m.relayed,
-		m.newer, m.info}
+	return []prometheus.Collector{m.open, m.blockers, m.evaluations, m.apiErrors, m.waiting, m.newer, m.info}
 }
 
 // RegisterMetrics registers every metric of the barrier, without values, for the documentation.
@@ -89,10 +81,8 @@ func (m *metrics) place(key cluster.Key, svc *corev1.Service) {
 
 // count takes the counts of a gate, which only grow.
 func (m *metrics) count(g *gate.Gate) {
-	m.relays.Set(float64(g.Answering()))
-	m.relayed.Add(float64(g.Relayed - m.counted.relayed))
-	m.newer.Add(float64(g.Newer - m.counted.newer))
-	m.counted.relayed, m.counted.newer = g.Relayed, g.Newer
+	m.newer.Add(float64(g.Newer - m.counted))
+	m.counted = g.Newer
 }
 
 func (m *metrics) observe(v bootstrap.Verdict) {

@@ -53,7 +53,6 @@ func (b *barrier) watch(key cluster.Key) {
 	if b.unwatch != nil {
 		b.unwatch()
 		b.drain()
-		b.gate.Relearn()
 	}
 	var ctx context.Context
 	ctx, b.unwatch = context.WithCancel(b.ctx)

@@ -24,10 +24,8 @@ import (
 
 const (
 	// followInterval is the interval of polls of the controller's view, followTimeout the limit of
-	// one poll. If a barrier has queried this reporter within wanted, it may be about to start: the
-	// interval is then viewwire.FollowAsked.
+	// one poll.
 	followInterval = 5 * time.Second
-	wanted         = 15 * time.Second
 	followTimeout  = 2 * time.Second
 	// maxFollow bounds the pause between two readings of the API server (controller's address and
 	// view) while the controller does not answer. maxFollow < healthpolicy.ViewLimit: after a
@@ -44,31 +42,6 @@ type relay struct {
 	mu      sync.Mutex
 	cluster types.NamespacedName // empty if unknown
 	views   view.Receiver
-	asked   time.Time // a barrier's last request; zero before
-	// signals a barrier's request after a time without any; nil signals nothing
-	first chan struct{}
-}
-
-// pause returns the time until the next poll of the controller.
-func (r *relay) pause() time.Duration {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if !r.asked.IsZero() && r.clock.Since(r.asked) <= wanted {
-		return viewwire.FollowAsked
-	}
-	return followInterval
-}
-
-// asks records a barrier's request. The caller holds mu.
-func (r *relay) asks() {
-	now := r.clock.Now()
-	if r.asked.IsZero() || now.Sub(r.asked) > wanted {
-		select {
-		case r.first <- struct{}{}:
-		default: // a signal is pending, or no follower runs
-		}
-	}
-	r.asked = now
 }
 
 // of sets the cluster of the view.
@@ -122,7 +95,6 @@ func (r *relay) serve(key types.NamespacedName) (*viewwire.View, error) {
 	if key != r.cluster {
 		return nil, viewwire.ErrUnknown
 	}
-	r.asks()
 	age, known := r.fresh()
 	if !known {
 		return nil, viewwire.ErrNone
@@ -146,17 +118,14 @@ type follower struct {
 func (r *reporter) follow(ctx context.Context) {
 	f := &follower{reporter: r}
 	defer f.forget()
+	ticker := r.Clock.NewTicker(followInterval)
+	defer ticker.Stop()
 	for {
 		f.look(ctx)
-		timer := r.Clock.NewTimer(r.relay.pause())
 		select {
 		case <-ctx.Done():
-		case <-timer.C():
-		case <-r.relay.first:
-		}
-		timer.Stop()
-		if ctx.Err() != nil {
 			return
+		case <-ticker.C():
 		}
 	}
 }

@@ -126,7 +126,7 @@ func Run(ctx context.Context, o Options) error {
 func newReporter(o Options) *reporter {
 	r := &reporter{
 		Options: o, reader: scylla.NewReader(o.ScyllaDB), metrics: newMetrics(),
-		relay: &relay{clock: o.Clock, first: make(chan struct{}, 1)}, fetch: viewwire.Fetch,
+		relay: &relay{clock: o.Clock}, fetch: viewwire.Fetch,
 	}
 	r.reader.Supervisor = o.Supervisor
 	r.Log = r.Log.With("namespace", o.Namespace, "pod", o.Pod)

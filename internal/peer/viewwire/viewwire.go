@@ -33,15 +33,6 @@ const (
 	AgeHeader = "Scylla-View-Age-Millis"
 )
 
-// A view that forbids a start closes a barrier within CloseWithin, even if the API server does not
-// return it to that barrier. It queries reporters every gate.AskRelays, and waits RelayTimeout for
-// their answers. FollowAsked is how often a queried reporter checks for a newer view.
-const (
-	CloseWithin  = 5 * time.Second
-	RelayTimeout = time.Second
-	FollowAsked  = time.Second
-)
-
 // View is a view in transit.
 type View struct {
 	api.StatusReportView

@@ -64,7 +64,7 @@ var alsoShown = []struct {
 		{"the same in real Pods", "rejected reports, stalled watches and delayed deletions in Pods", "no barrier opens; no PVC is deleted", "test/e2e TestAttack1And8BehindAProxyThatBreaks"},
 		{"a Lease that was given up", "a released Lease that has not expired", "not HEALTHY", "internal/cluster TestAttack1ALeaseThatWasGivenUpIsSilentAtOnce"},
 		{"a Lease of the future", "a Lease of a dead controller, renewed in 2999", "not responding", "internal/cluster TestAttack1ALeaseRenewedInTheFutureIsNoSignOfLife"},
-		{"a forged view", "a relayed view with the highest number that would hide other views", "any other view still closes", "internal/agent/barrier TestAttack1AForgedViewHidesNoOtherRelaysView"},
+		{"a forged view", "a relayed view with the highest number that would hide other views", "any other view still closes", "internal/gate TestAttack1WhichRelayedViewCloses"},
 		{"a lost disk", "a volume that is not readable, not mounted, a link or full of other files", "no restart", "internal/agent/barrier TestAttack3ALostDiskIsNoRestart"},
 		{"a mistyped label", "a mistyped cluster label with the seeds of a running cluster", "no first node", "internal/agent/barrier TestAttack4AMistypedLabelMakesNoFirstNode"},
 		{"nobody to ask", "a first node without a controller", "waits", "internal/agent/barrier TestAttack4NobodyIsFirstWithoutALiveController"},
