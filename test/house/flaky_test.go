@@ -251,7 +251,7 @@ func (w *walker) visit(n ast.Node) {
 			return false
 		case *ast.CallExpr:
 			w.call(n)
-			if called(n) == "synctest.Test" {
+			if slices.Contains([]string{"synctest.Test", "inBubble"}, called(n)) {
 				w.bubbles++
 				for _, a := range n.Args {
 					w.visit(a)

@@ -273,8 +273,8 @@ func TestNoHarm8SupervisordSaysHowScyllaDBEnded(t *testing.T) {
 	has(call("getProcessInfo", "scylla"), "<name>statename</name><value><string>RUNNING</string>", "<name>stop</name><value><int>0</int>")
 	has(call("getProcessInfo", "other"), "<fault>", "BAD_NAME")
 	has(call("shutdown", "scylla"), "<fault>", "UNKNOWN_METHOD")
-	kill, said := startProcess(t, "sh", env, "-c", "supervisorctl signal TERM scylla")
-	if err := kill.Wait(); err != nil {
+	tool, said := startProcess(t, "sh", env, "-c", "supervisorctl signal TERM scylla")
+	if err := tool.Wait(); err != nil {
 		t.Fatal(err, said)
 	}
 	until(t, out, "exited: scylla (exit status 0; expected)", 1)
@@ -325,24 +325,8 @@ func TestServerCommandOptions(t *testing.T) {
 	}
 }
 
-func TestVersionCommand(t *testing.T) {
-	t.Parallel()
-	var out bytes.Buffer
-	env := func(k string) string {
-		if k == "SCYLLASIM_VERSION" {
-			return "2025.2.1"
-		}
-		return ""
-	}
-	if code := ServerCommand(t.Context(), []string{"--version"}, env, &out, &out); code != 0 || !strings.HasPrefix(out.String(), "2025.2.1-0.2025") {
-		t.Errorf("%d %s", code, out.String())
-	}
-}
-
 func TestNodetool(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		c := startCluster(t, 2, Options{})
+	inBubble(t, 2, Options{}, func(t *testing.T, c *Cluster) {
 		n := c.Node(1)
 		run := func(args ...string) (string, int) {
 			var out bytes.Buffer

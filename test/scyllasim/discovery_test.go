@@ -5,13 +5,10 @@ package scyllasim
 import (
 	"os"
 	"testing"
-	"testing/synctest"
 )
 
 func TestSelfSeedFormsASecondCluster(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		c := startCluster(t, 1, Options{})
+	simulate(t, 1, Options{}, func(t *testing.T, c *Cluster) {
 		second := add(t, c, func(o *Options) { o.Seeds = []string{o.ListenAddress} })
 		ready(t, second)
 		if ids := hostIDs(t, second); len(ids) != 1 {
@@ -24,9 +21,7 @@ func TestSelfSeedFormsASecondCluster(t *testing.T) {
 }
 
 func TestThreeNodesThatSeedEachOtherFormOneCluster(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		c := startCluster(t, 0, Options{})
+	inBubble(t, 0, Options{}, func(t *testing.T, c *Cluster) {
 		var seeds []string
 		for i := range 3 {
 			seeds = append(seeds, c.Options(i).ListenAddress)
@@ -45,9 +40,7 @@ func TestThreeNodesThatSeedEachOtherFormOneCluster(t *testing.T) {
 }
 
 func TestUnresolvableSeedFailsBeforeAnythingIsStored(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		c := startCluster(t, 0, Options{})
+	inBubble(t, 0, Options{}, func(t *testing.T, c *Cluster) {
 		n := add(t, c, func(o *Options) { o.Seeds = []string{"no-such-name.invalid"} })
 		wantExit(t, n, 1, "Bad configuration: invalid value in 'seeds': 'no-such-name.invalid'", "Startup failed: bad_configuration_error")
 		if _, err := os.Stat(n.Dir()); !os.IsNotExist(err) {

@@ -147,11 +147,6 @@ func openLocal(workdir string, v rules.Version) (t *localTable, replayed bool, e
 			return nil, false, err
 		}
 	}
-	if len(files) >= 4 {
-		if err := t.compactLocked(); err != nil {
-			return nil, false, err
-		}
-	}
 	return t, replayed, t.newSegmentLocked()
 }
 
@@ -274,15 +269,11 @@ func (t *localTable) flushLocked() error {
 	if len(t.mem) == 0 {
 		return nil
 	}
-	if err := t.write(t.mem); err != nil {
+	if err := writeSSTable(t.dir, sstable{Keyspace: "system", Table: localTableName, Key: "local", Row: t.mem}); err != nil {
 		return err
 	}
 	t.mem = map[string]cell{}
 	return nil
-}
-
-func (t *localTable) write(row map[string]cell) error {
-	return writeSSTable(t.dir, sstable{Keyspace: "system", Table: localTableName, Key: "local", Row: row})
 }
 
 // writeSSTable writes all components of a new SSTable into the directory of its table.
@@ -291,32 +282,15 @@ func writeSSTable(dir string, t sstable) error {
 	if err != nil {
 		return err
 	}
-	base := "me-" + newSSTableGeneration() + "-big-"
+	base := fmt.Sprintf("me-%d_%08x-big-", time.Now().UnixNano(), rand.Uint32())
 	for _, c := range []struct {
 		name string
 		body []byte
 	}{
-		{"TOC.txt", []byte("Data.db\nDigest.crc32\nTOC.txt\n")},
-		{"Digest.crc32", fmt.Appendf(nil, "%d", crc32.ChecksumIEEE(b))},
+		{"TOC.txt", []byte("Data.db\nTOC.txt\n")},
 		{"Data.db", b},
 	} {
 		if err := writeFileAtomic(filepath.Join(dir, base+c.name), c.body); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (t *localTable) compactLocked() error {
-	old, err := filepath.Glob(filepath.Join(t.dir, "me-*"))
-	if err != nil {
-		return err
-	}
-	if err := t.write(t.row); err != nil {
-		return err
-	}
-	for _, f := range old {
-		if err := os.Remove(f); err != nil {
 			return err
 		}
 	}
@@ -388,22 +362,6 @@ func (n *Node) flushSystem(tables ...string) error {
 		errs = append(errs, n.flushScyllaLocal())
 	}
 	return errors.Join(errs...)
-}
-
-// newSSTableGeneration returns an identifier in the form of ScyllaDB's UUID generations, such as 3g8w_11cg_4317k2ppfb6d5vgp0w.
-func newSSTableGeneration() string {
-	const digits = "0123456789abcdefghijklmnopqrstuvwxyz"
-	n := uint64(time.Now().UnixNano())
-	head := make([]byte, 13)
-	for i := range slices.Backward(head) {
-		head[i] = digits[n%36]
-		n /= 36
-	}
-	tail := make([]byte, 13)
-	for i := range tail {
-		tail[i] = digits[rand.IntN(36)]
-	}
-	return string(head[:4]) + "_" + string(head[4:8]) + "_" + string(head[8:]) + string(tail)
 }
 
 func writeFileAtomic(path string, b []byte) error {

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/kubectl-scylla/kubectl-scylla/test/scyllasim/rules"
@@ -67,9 +66,7 @@ func queryColumns(v rules.Version, env func(string) string, columns string, file
 }
 
 func TestSystemLocalIsNotFlushedUntilTold(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		c := startCluster(t, 2, Options{Version: "2025.3.0"})
+	inBubble(t, 2, Options{Version: "2025.3.0"}, func(t *testing.T, c *Cluster) {
 		n := c.Node(1)
 		ask := func() string {
 			out, errOut, code := query(t, "2025.3.0", dataFiles(t, n.Dir())...)
@@ -97,8 +94,8 @@ func TestSystemLocalIsNotFlushedUntilTold(t *testing.T) {
 			t.Error("the replay is not in the log")
 		}
 		first := c.Node(0)
-		if code, body, err := first.Request(testContext(t), "POST", "/storage_service/keyspace_flush/system?cf=local"); code != 200 || body != "" || err != nil {
-			t.Errorf("keyspace_flush: %d %q %v", code, body, err)
+		if got := post(t, first, "/storage_service/keyspace_flush/system?cf=local"); got != "200 " {
+			t.Errorf("keyspace_flush: %s", got)
 		}
 		out, _, _ := query(t, "2025.3.0", dataFiles(t, first.Dir())...)
 		if out != `[{"bootstrapped":"COMPLETED"}]` {
@@ -117,9 +114,7 @@ func TestSystemLocalIsNotFlushedUntilTold(t *testing.T) {
 }
 
 func TestOldVersionsFlushAtOnce(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		c := startCluster(t, 1, Options{Version: "5.2.9"})
+	inBubble(t, 1, Options{Version: "5.2.9"}, func(t *testing.T, c *Cluster) {
 		if out, _, _ := query(t, "2025.3.0", dataFiles(t, c.Node(0).Dir())...); out != `[{"bootstrapped":"COMPLETED"}]` {
 			t.Errorf("%s", out)
 		}
@@ -127,12 +122,10 @@ func TestOldVersionsFlushAtOnce(t *testing.T) {
 }
 
 func TestDrainFlushes(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		c := startCluster(t, 2, Options{})
+	inBubble(t, 2, Options{}, func(t *testing.T, c *Cluster) {
 		n := c.Node(1)
-		if code, body, err := n.Request(testContext(t), "POST", "/storage_service/drain"); code != 200 || err != nil {
-			t.Fatalf("drain: %d %s %v", code, body, err)
+		if got := post(t, n, "/storage_service/drain"); got != "200 " {
+			t.Fatal(got)
 		}
 		if m := text(t, n, "/storage_service/operation_mode"); m != modeDrained {
 			t.Errorf("mode %s", m)
@@ -232,9 +225,7 @@ func TestSSTableQuery(t *testing.T) {
 
 // The barrier asks for both columns in one call: a volume that holds another host ID than the one recorded is not this member's.
 func TestSSTableQueryOfHostID(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		c := startCluster(t, 1, Options{Version: "2025.3.0"})
+	inBubble(t, 1, Options{Version: "2025.3.0"}, func(t *testing.T, c *Cluster) {
 		n := c.Node(0)
 		early := add(t, c, func(o *Options) { o.StreamTime = time.Hour })
 		eventually(t, "it streams", func() string { return strings.TrimPrefix(early.Mode(), rules.ModeBootstrap) })
@@ -249,8 +240,8 @@ func TestSSTableQueryOfHostID(t *testing.T) {
 			"not bootstrapped yet":        {"2025.3.0", "host_id, bootstrapped", early, `[{"host_id":"` + early.HostID() + `","bootstrapped":null}]`},
 			"the NULL bug comes after it": {"2025.2.1", "host_id, bootstrapped", early, `[{"host_id":"` + early.HostID() + `","bootstrapped":null""}]`},
 		} {
-			if code, body, err := tc.node.Request(testContext(t), "POST", "/storage_service/keyspace_flush/system?cf=local"); code != 200 || err != nil {
-				t.Fatalf("%s: flush: %d %s %v", name, code, body, err)
+			if got := post(t, tc.node, "/storage_service/keyspace_flush/system?cf=local"); got != "200 " {
+				t.Fatalf("%s: flush: %s", name, got)
 			}
 			v, err := rules.ParseVersion(tc.version)
 			if err != nil {
@@ -295,29 +286,6 @@ func TestSSTableQueryArguments(t *testing.T) {
 				t.Errorf("%q, code %d; want %q, code %d; stderr %s", out.String(), code, tc.out, tc.code, errOut.String())
 			}
 		})
-	}
-}
-
-func TestManyRestartsAreCompacted(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
-	v := rules.Version{Major: 2026, Minor: 1}
-	for range 9 {
-		l, _, err := openLocal(dir, v)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := l.set(map[string]string{"bootstrapped": "COMPLETED"}); err != nil {
-			t.Fatal(err)
-		}
-		l.abandon()
-	}
-	f := dataFiles(t, dir)
-	if len(f) == 0 || len(f) > 5 {
-		t.Errorf("%d SSTables", len(f))
-	}
-	if out, _, code := query(t, "2026.1.0", f...); code != 0 || out != `[{"bootstrapped":"COMPLETED"}]` {
-		t.Errorf("%s %d", out, code)
 	}
 }
 

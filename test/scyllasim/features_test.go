@@ -3,7 +3,6 @@
 package scyllasim
 
 import (
-	"fmt"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -13,9 +12,7 @@ import (
 )
 
 func TestOlderNewcomerIsRejectedAndLeft(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		c := startCluster(t, 2, Options{Version: "2025.4.0"})
+	inBubble(t, 2, Options{Version: "2025.4.0"}, func(t *testing.T, c *Cluster) {
 		old := add(t, c, func(o *Options) { o.Version = "2025.3.1" })
 		wantExit(t, old, 1, "Startup failed: std::runtime_error (the topology coordinator rejected request to join the cluster: Feature check failed")
 		if st := c.Node(0).g0.state().State(old.HostID()); st != rules.Left {
@@ -35,9 +32,7 @@ func TestOlderNewcomerIsRejectedAndLeft(t *testing.T) {
 }
 
 func TestA5FeaturesAreEnabledWhenAllNodesHaveThem(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		c := startCluster(t, 2, Options{Version: "2025.3.0"})
+	inBubble(t, 2, Options{Version: "2025.3.0"}, func(t *testing.T, c *Cluster) {
 		upgrade := func(i int) {
 			t.Helper()
 			c.Node(i).Stop()
@@ -68,20 +63,13 @@ func TestRestartInTheMiddleOfAJoinRollsItBack(t *testing.T) {
 		"a crash that nobody marks DOWN before it is over": (*Node).Kill,
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			synctest.Test(t, func(t *testing.T) {
-				c := startCluster(t, 3, Options{})
+			inBubble(t, 3, Options{}, func(t *testing.T, c *Cluster) {
 				j := add(t, c, func(o *Options) { o.StreamTime = time.Hour })
 				eventually(t, "it streams", func() string { return strings.TrimPrefix(j.Mode(), rules.ModeBootstrap) })
 				stop(c.Node(2))
 				ready(t, restart(t, c, 2, nil))
 				wantExit(t, j, 1, "Bootstrap failed. See earlier errors (Rolled back: ")
-				eventually(t, "the joiner is out for ever", func() string {
-					if st := c.Node(0).g0.state().State(j.HostID()); st != rules.Left {
-						return string(st)
-					}
-					return ""
-				})
+				waitLeft(t, c, j.HostID())
 			})
 		})
 	}
@@ -95,10 +83,7 @@ func TestUpgradeToRaftTopology(t *testing.T) {
 		if code, _ := get(t, c.Node(0), path); code != 404 {
 			t.Errorf("5.4 answers %d", code)
 		}
-		start := func() string {
-			code, body, err := c.Node(0).Request(testContext(t), "POST", path)
-			return fmt.Sprint(code, " ", body, err)
-		}
+		start := func() string { return post(t, c.Node(0), path) }
 		for i := range 2 {
 			c.Node(i).Stop()
 			ready(t, restart(t, c, i, func(o *Options) { o.Version = "6.0.1" }))
@@ -114,7 +99,7 @@ func TestUpgradeToRaftTopology(t *testing.T) {
 				}
 			}
 		}
-		eventually(t, "the upgrade is begun", func() string { return strings.TrimPrefix(start(), "200 <nil>") })
+		eventually(t, "the upgrade is begun", func() string { return strings.TrimPrefix(start(), "200 ") })
 		eventually(t, "the upgrade is done", func() string { return strings.TrimPrefix(text(t, c.Node(1), path), upgradeDone) })
 	})
 }

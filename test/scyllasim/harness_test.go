@@ -4,11 +4,15 @@ package scyllasim
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
+
+	"github.com/kubectl-scylla/kubectl-scylla/test/scyllasim/rules"
 )
 
 // TestMain lets the test binary stand in for the real one: the entrypoint starts its own executable under the name scylla.
@@ -44,6 +48,55 @@ func startCluster(t *testing.T, size int, base Options) *Cluster {
 		}
 	})
 	return c
+}
+
+// inBubble runs a test with a cluster in a bubble of its own.
+func inBubble(t *testing.T, size int, base Options, test func(t *testing.T, c *Cluster)) {
+	t.Helper()
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) { test(t, startCluster(t, size, base)) })
+}
+
+// kill ends a node, and waits until all others mark it DOWN.
+func kill(t *testing.T, c *Cluster, i int) *Node {
+	t.Helper()
+	c.Node(i).Kill()
+	waitAllDown(t, c, c.Node(i))
+	return c.Node(i)
+}
+
+func waitAllDown(t *testing.T, c *Cluster, of *Node) {
+	t.Helper()
+	for _, n := range c.nodes {
+		if n.ctx.Err() == nil {
+			waitDown(t, n, of.Address())
+		}
+	}
+}
+
+func waitLeft(t *testing.T, c *Cluster, id string) {
+	t.Helper()
+	eventually(t, id+" is left", func() string { return strings.TrimPrefix(string(c.Node(0).g0.state().State(id)), string(rules.Left)) })
+}
+
+func waitTasks(t *testing.T, n *Node, want int) {
+	t.Helper()
+	eventually(t, "the tasks", func() string {
+		if l := tasks(t, n); len(l) != want {
+			return fmt.Sprint(l)
+		}
+		return ""
+	})
+}
+
+// post returns status and body.
+func post(t *testing.T, n *Node, path string) string {
+	t.Helper()
+	code, body, err := n.Request(testContext(t), "POST", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return fmt.Sprint(code, " ", body)
 }
 
 // eventually polls until check returns "", and fails with its last word otherwise.

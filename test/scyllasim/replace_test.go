@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/kubectl-scylla/kubectl-scylla/test/scyllasim/rules"
@@ -28,13 +27,8 @@ func replacement(t *testing.T, c *Cluster, i int, target string, change func(o *
 }
 
 func TestReplaceSucceeds(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		c := startCluster(t, 3, Options{StreamTime: 10 * time.Second, TabletRebuildTime: 20 * time.Second})
-		dead := c.Node(2)
-		dead.Kill()
-		waitDown(t, c.Node(0), dead.Address())
-		waitDown(t, c.Node(1), dead.Address())
+	inBubble(t, 3, Options{StreamTime: 10 * time.Second, TabletRebuildTime: 20 * time.Second}, func(t *testing.T, c *Cluster) {
+		dead := kill(t, c, 2)
 		n := replacement(t, c, 2, dead.HostID(), nil)
 		eventually(t, "it streams", func() string { return strings.TrimPrefix(n.Mode(), rules.ModeBootstrap) })
 		if n.HostID() == dead.HostID() {
@@ -75,9 +69,7 @@ func TestReplaceSucceeds(t *testing.T) {
 }
 
 func TestReplaceRefusals(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		c := startCluster(t, 2, Options{ShadowRound: 10 * time.Second})
+	inBubble(t, 2, Options{ShadowRound: 10 * time.Second}, func(t *testing.T, c *Cluster) {
 		for name, tc := range map[string]struct {
 			target string
 			change func(o *Options)
@@ -126,17 +118,8 @@ func TestReplaceWhileAnotherNodeIsDown(t *testing.T) {
 			"2026.3.0", false, 1, "is down and not ignored", false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			synctest.Test(t, func(t *testing.T) {
-				c := startCluster(t, 5, Options{Version: tc.version})
-				target, other := c.Node(2), c.Node(3)
-				target.Kill()
-				other.Kill()
-				for _, d := range []*Node{target, other} {
-					for _, i := range []int{0, 1, 4} {
-						waitDown(t, c.Node(i), d.Address())
-					}
-				}
+			inBubble(t, 5, Options{Version: tc.version}, func(t *testing.T, c *Cluster) {
+				target, other := kill(t, c, 2), kill(t, c, 3)
 				n := replacement(t, c, 2, target.HostID(), nil)
 				wantExit(t, n, tc.code, tc.text)
 				if b := rules.Banned(c.Node(0).g0.state(), target.HostID()); b != tc.oldBanned {
@@ -165,13 +148,8 @@ func TestSameAddressReplace(t *testing.T) {
 		"2025.3 lists the address twice": {"2025.3.0", true, true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			synctest.Test(t, func(t *testing.T) {
-				c := startCluster(t, 3, Options{Version: tc.version, StreamTime: 40 * time.Second})
-				dead := c.Node(2)
-				dead.Kill()
-				waitDown(t, c.Node(0), dead.Address())
-				waitDown(t, c.Node(1), dead.Address())
+			simulate(t, 3, Options{Version: tc.version, StreamTime: 40 * time.Second}, func(t *testing.T, c *Cluster) {
+				dead := kill(t, c, 2)
 				if err := c.Wipe(2); err != nil {
 					t.Fatal(err)
 				}
@@ -200,22 +178,12 @@ func TestSameAddressReplace(t *testing.T) {
 }
 
 func TestReplaceThatFailsIsResumedWithTheOriginalHostID(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		c := startCluster(t, 3, Options{})
-		dead := c.Node(2)
-		dead.Kill()
-		waitDown(t, c.Node(0), dead.Address())
-		waitDown(t, c.Node(1), dead.Address())
+	inBubble(t, 3, Options{}, func(t *testing.T, c *Cluster) {
+		dead := kill(t, c, 2)
 		first := replacement(t, c, 2, dead.HostID(), func(o *Options) { o.StreamTime = time.Hour })
 		eventually(t, "it streams", func() string { return strings.TrimPrefix(first.Mode(), rules.ModeBootstrap) })
 		first.Kill()
-		eventually(t, "it is rolled back", func() string {
-			if st := c.Node(0).g0.state().State(first.HostID()); st != rules.Left {
-				return string(st)
-			}
-			return ""
-		})
+		waitLeft(t, c, first.HostID())
 		// The wrong ID, the one that never joined, is unknown.
 		wantExit(t, replacement(t, c, 2, first.HostID(), nil), 1, "Replaced node with Host ID "+first.HostID()+" not found")
 		// A plain join is impossible as long as the banned node is a member.
@@ -226,13 +194,8 @@ func TestReplaceThatFailsIsResumedWithTheOriginalHostID(t *testing.T) {
 
 // The third cause of "not found": the target has left, because the newcomer has taken its place.
 func TestRestartWhileTabletsAreRebuilt(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		c := startCluster(t, 3, Options{Version: "2025.4.1", TabletRebuildTime: time.Hour})
-		dead := c.Node(2)
-		dead.Kill()
-		waitDown(t, c.Node(0), dead.Address())
-		waitDown(t, c.Node(1), dead.Address())
+	inBubble(t, 3, Options{Version: "2025.4.1", TabletRebuildTime: time.Hour}, func(t *testing.T, c *Cluster) {
+		dead := kill(t, c, 2)
 		replacing := func(o *Options) { o.Rack, o.ReplaceNodeFirstBoot = c.Options(2).Rack, dead.HostID() }
 		n := replacement(t, c, 2, dead.HostID(), nil)
 		eventually(t, "it waits for the tablets", func() string {
@@ -249,8 +212,7 @@ func TestRestartWhileTabletsAreRebuilt(t *testing.T) {
 			t.Errorf("host_id %v: the newcomer is a normal member", ids)
 		}
 		wantExit(t, restart(t, c, 3, func(o *Options) { o.Rack = c.Options(2).Rack }), 1, "no entry for request id")
-		waitDown(t, c.Node(0), n.Address())
-		waitDown(t, c.Node(1), n.Address())
+		waitAllDown(t, c, n)
 		// The cure is to replace the newcomer.
 		ready(t, replacement(t, c, 2, n.HostID(), func(o *Options) { o.TabletRebuildTime = time.Second }))
 	})

@@ -3,7 +3,6 @@
 package scyllasim
 
 import (
-	"context"
 	"fmt"
 	"regexp"
 	"slices"
@@ -18,9 +17,7 @@ import (
 )
 
 func TestRESTBodies(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		c := startCluster(t, 2, Options{StreamTime: 60 * time.Second, Version: "2026.1.3"})
+	inBubble(t, 2, Options{StreamTime: 60 * time.Second, Version: "2026.1.3"}, func(t *testing.T, c *Cluster) {
 		joiner := add(t, c, nil)
 		eventually(t, "it streams", func() string { return strings.TrimPrefix(joiner.Mode(), rules.ModeBootstrap) })
 		for _, n := range []*Node{c.Node(0), joiner} {
@@ -179,9 +176,7 @@ func TestVersionsDifferInTheAPI(t *testing.T) {
 		"2025.2.0": {"/storage_service/release_version": `200 "3.0.8"`},
 	} {
 		t.Run(version, func(t *testing.T) {
-			t.Parallel()
-			synctest.Test(t, func(t *testing.T) {
-				c := startCluster(t, 1, Options{Version: version})
+			simulate(t, 1, Options{Version: version}, func(t *testing.T, c *Cluster) {
 				for p, w := range want {
 					code, body := get(t, c.Node(0), p)
 					if got := fmt.Sprint(code, " ", body); !strings.HasPrefix(got, w) {
@@ -194,9 +189,7 @@ func TestVersionsDifferInTheAPI(t *testing.T) {
 }
 
 func TestAbortOfAQueuedJoinBansIt(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		c := startCluster(t, 1, Options{StreamTime: 60 * time.Second, Version: "2025.4.0"})
+	simulate(t, 1, Options{StreamTime: 60 * time.Second, Version: "2025.4.0"}, func(t *testing.T, c *Cluster) {
 		first := add(t, c, nil)
 		eventually(t, "the first streams", func() string { return strings.TrimPrefix(first.Mode(), rules.ModeBootstrap) })
 		second := add(t, c, nil)
@@ -210,29 +203,10 @@ func TestAbortOfAQueuedJoinBansIt(t *testing.T) {
 			}
 			return "no task"
 		})
-		if code, body, err := c.Node(0).Request(testContext(t), "POST", "/task_manager/abort_task/"+id); code != 200 || err != nil {
-			t.Fatalf("%d %s %v", code, body, err)
+		if got := post(t, c.Node(0), "/task_manager/abort_task/"+id); got != "200 " {
+			t.Fatal(got)
 		}
 		wantExit(t, second, 1, "the topology coordinator rejected request to join the cluster")
-		if st := c.Node(0).g0.state().State(second.HostID()); st != rules.Left {
-			t.Errorf("state %s", st)
-		}
-	})
-}
-
-func TestKilledNodeAnswersNothing(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		c := startCluster(t, 1, Options{})
-		n := c.Node(0)
-		n.Kill()
-		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-		defer cancel()
-		if _, _, err := n.Request(ctx, "GET", "/system/uptime_ms"); err == nil {
-			t.Error("it answers")
-		}
-		if n.ExitCode() != 137 {
-			t.Errorf("exit code %d", n.ExitCode())
-		}
+		waitLeft(t, c, second.HostID())
 	})
 }

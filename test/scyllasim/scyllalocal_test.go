@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"testing/synctest"
 
 	"github.com/kubectl-scylla/kubectl-scylla/test/scyllasim/rules"
 )
@@ -37,15 +36,13 @@ func queryGroup0(t *testing.T, version, dir string) (string, int) {
 // TestC5TheDiskTellsGroup0: all nodes of a cluster have one ID on their disks, as soon as it is flushed: when asked to, when stopped, or by the replay after a
 // crash.
 func TestC5TheDiskTellsGroup0(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		c := startCluster(t, 3, Options{Version: "2025.3.0"})
+	inBubble(t, 3, Options{Version: "2025.3.0"}, func(t *testing.T, c *Cluster) {
 		want := `[{"value":"` + c.Node(0).groupID() + `"}]`
 		if out, code := queryGroup0(t, "2025.3.0", c.Node(0).Dir()); code != exitBadArgs || out != "" {
 			t.Errorf("before any flush: %s, exit code %d", out, code)
 		}
-		if code, body, err := c.Node(0).Request(testContext(t), "POST", "/storage_service/keyspace_flush/system?cf=scylla_local"); code != 200 || err != nil {
-			t.Fatalf("keyspace_flush: %d %q %v", code, body, err)
+		if got := post(t, c.Node(0), "/storage_service/keyspace_flush/system?cf=scylla_local"); got != "200 " {
+			t.Fatalf("keyspace_flush: %s", got)
 		}
 		c.Node(1).Stop()
 		killed := c.Node(2).Dir()

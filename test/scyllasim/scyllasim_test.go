@@ -8,16 +8,13 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/kubectl-scylla/kubectl-scylla/test/scyllasim/rules"
 )
 
 func TestJoinIsVisibleStepByStep(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		c := startCluster(t, 2, Options{StreamTime: 30 * time.Second})
+	inBubble(t, 2, Options{StreamTime: 30 * time.Second}, func(t *testing.T, c *Cluster) {
 		old, joiner := c.Node(0), add(t, c, nil)
 		eventually(t, "the joiner streams", func() string {
 			if m := joiner.Mode(); m != rules.ModeBootstrap {
@@ -34,10 +31,8 @@ func TestJoinIsVisibleStepByStep(t *testing.T) {
 		if got := list(t, old, "/storage_service/tokens/"+joiner.Address()); len(got) != 0 {
 			t.Errorf("a bootstrapping node owns tokens %v", got)
 		}
-		for _, p := range []string{"/storage_service/native_transport"} {
-			if code, body := get(t, joiner, p); code != 404 || body != `{"message": "Not found", "code": 404}` {
-				t.Errorf("%s on a joiner: %d %s", p, code, body)
-			}
+		if code, body := get(t, joiner, "/storage_service/native_transport"); code != 404 || body != `{"message": "Not found", "code": 404}` {
+			t.Errorf("native_transport on a joiner: %d %s", code, body)
 		}
 		last := func() task { l := tasks(t, old); return l[len(l)-1] }
 		if got, want := last(), (task{Type: "bootstrap", State: "running", Entity: joiner.HostID()}); got != want {
@@ -86,13 +81,8 @@ func TestDeadNodeCancelsJoinAndPoisonsTheDataDirectory(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			synctest.Test(t, func(t *testing.T) {
-				c := startCluster(t, 3, Options{Version: tc.version, BanNoticeFirst: tc.notice})
-				dead := c.Node(2)
-				dead.Kill()
-				waitDown(t, c.Node(0), dead.Address())
-				waitDown(t, c.Node(1), dead.Address())
+			inBubble(t, 3, Options{Version: tc.version, BanNoticeFirst: tc.notice}, func(t *testing.T, c *Cluster) {
+				dead := kill(t, c, 2)
 				joiner := add(t, c, nil)
 				wantExit(t, joiner, tc.first, tc.firstText)
 				id := joiner.HostID()
@@ -127,9 +117,7 @@ func TestDeadNodeCancelsJoinAndPoisonsTheDataDirectory(t *testing.T) {
 }
 
 func TestJoinsAreSerialised(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		c := startCluster(t, 1, Options{StreamTime: 15 * time.Second})
+	inBubble(t, 1, Options{StreamTime: 15 * time.Second}, func(t *testing.T, c *Cluster) {
 		a, b := add(t, c, nil), add(t, c, nil)
 		eventually(t, "one streams while the other is queued", func() string {
 			if l := tasks(t, c.Node(0)); len(l) != 3 || l[1].State != "running" || l[2].State != "running" {
@@ -154,19 +142,12 @@ func TestJoinsAreSerialised(t *testing.T) {
 }
 
 func TestQueuedJoinIsJudgedAgainWhenItsTurnComes(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		c := startCluster(t, 3, Options{Version: "2025.3.0", StreamTime: 10 * time.Second})
+	inBubble(t, 3, Options{Version: "2025.3.0", StreamTime: 10 * time.Second}, func(t *testing.T, c *Cluster) {
 		slow := func(o *Options) { o.StreamTime = time.Hour } // it never gets to the end
 		first := add(t, c, slow)
 		eventually(t, "the first joiner streams", func() string { return strings.TrimPrefix(first.Mode(), rules.ModeBootstrap) })
 		second := add(t, c, slow)
-		eventually(t, "the second is queued", func() string {
-			if l := tasks(t, c.Node(0)); len(l) != 5 {
-				return fmt.Sprint(l)
-			}
-			return ""
-		})
+		waitTasks(t, c.Node(0), 5)
 		// The first joiner dies while it streams: it is rolled back, and is no normal node that could hold up the second.
 		first.Kill()
 		eventually(t, "the first join is rolled back", func() string {
@@ -177,12 +158,7 @@ func TestQueuedJoinIsJudgedAgainWhenItsTurnComes(t *testing.T) {
 		})
 		// A member dies while the second streams: the second is rolled back, and the third, whose turn comes now, is cancelled.
 		third := add(t, c, slow)
-		eventually(t, "the third is queued", func() string {
-			if l := tasks(t, c.Node(0)); len(l) != 6 {
-				return fmt.Sprint(l)
-			}
-			return ""
-		})
+		waitTasks(t, c.Node(0), 6)
 		c.Node(2).Kill()
 		wantExit(t, second, 1, "Bootstrap failed. See earlier errors (Rolled back: Failed stream ranges: ")
 		wantExit(t, third, 1, "request canceled because some required nodes are dead")
@@ -190,9 +166,7 @@ func TestQueuedJoinIsJudgedAgainWhenItsTurnComes(t *testing.T) {
 }
 
 func TestCleanStopIsDownAtOnceAndKillOnlyByDetector(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		c := startCluster(t, 3, Options{})
+	inBubble(t, 3, Options{}, func(t *testing.T, c *Cluster) {
 		began := time.Now()
 		c.Node(2).Stop()
 		if code := c.Node(2).ExitCode(); code != 0 {
@@ -214,9 +188,7 @@ func TestCleanStopIsDownAtOnceAndKillOnlyByDetector(t *testing.T) {
 }
 
 func TestPausedNodeIsDownUntilResumed(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		c := startCluster(t, 2, Options{})
+	inBubble(t, 2, Options{}, func(t *testing.T, c *Cluster) {
 		p := c.Node(1)
 		p.Pause()
 		waitDown(t, c.Node(0), p.Address())
@@ -232,13 +204,10 @@ func TestPausedNodeIsDownUntilResumed(t *testing.T) {
 }
 
 func TestRestartedNodeSeesEverybodyDownAtFirst(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		c := startCluster(t, 3, Options{})
+	inBubble(t, 3, Options{}, func(t *testing.T, c *Cluster) {
 		c.Node(1).Stop()
-		for _, i := range []int{0, 2} {
-			c.Network.Cut(c.Node(1).Address(), c.Node(i).Address())
-		}
+		c.Network.Cut(c.Node(1).Address(), c.Node(0).Address())
+		c.Network.Cut(c.Node(1).Address(), c.Node(2).Address())
 		n := restart(t, c, 1, nil)
 		eventually(t, "gossip runs", func() string {
 			if code, body := get(t, n, "/storage_service/host_id"); code != 200 {
@@ -263,9 +232,7 @@ func TestRestartedNodeSeesEverybodyDownAtFirst(t *testing.T) {
 }
 
 func TestPeersFollowANewAddressByHostID(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		c := startCluster(t, 2, Options{})
+	inBubble(t, 2, Options{}, func(t *testing.T, c *Cluster) {
 		id := c.Node(1).HostID()
 		c.Node(1).Kill()
 		moved := c.Options(9).ListenAddress
@@ -283,9 +250,7 @@ func TestPeersFollowANewAddressByHostID(t *testing.T) {
 }
 
 func TestDecommission(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		c := startCluster(t, 3, Options{StreamTime: 10 * time.Second})
+	inBubble(t, 3, Options{StreamTime: 10 * time.Second}, func(t *testing.T, c *Cluster) {
 		n := c.Node(0) // the leader: coordination must move on
 		done := make(chan string, 1)
 		go func() {
@@ -326,12 +291,9 @@ func TestDecommission(t *testing.T) {
 }
 
 func TestDecommissionOfTheLastNodeIsRefused(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		c := startCluster(t, 1, Options{})
-		code, body, err := c.Node(0).Request(testContext(t), "POST", "/storage_service/decommission")
-		if err != nil || code != 500 || !strings.Contains(body, "Cannot decommission last node in the cluster") {
-			t.Errorf("%d %s %v", code, body, err)
+	inBubble(t, 1, Options{}, func(t *testing.T, c *Cluster) {
+		if got := post(t, c.Node(0), "/storage_service/decommission"); !strings.HasPrefix(got, "500 ") || !strings.Contains(got, "Cannot decommission last node in the cluster") {
+			t.Error(got)
 		}
 		if m := c.Node(0).Mode(); m != rules.ModeNormal {
 			t.Errorf("mode %s", m)
@@ -340,14 +302,9 @@ func TestDecommissionOfTheLastNodeIsRefused(t *testing.T) {
 }
 
 func TestRemoveNode(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		c := startCluster(t, 3, Options{})
+	inBubble(t, 3, Options{}, func(t *testing.T, c *Cluster) {
 		victim := c.Node(2)
-		remove := func(id string) string {
-			code, body, err := c.Node(0).Request(testContext(t), "POST", "/storage_service/remove_node?host_id="+id)
-			return fmt.Sprint(code, " ", body, err)
-		}
+		remove := func(id string) string { return post(t, c.Node(0), "/storage_service/remove_node?host_id="+id) }
 		if got := remove(victim.HostID()); !strings.Contains(got, "the node being removed is alive, maybe you should use decommission instead") {
 			t.Error(got)
 		}
@@ -357,39 +314,37 @@ func TestRemoveNode(t *testing.T) {
 		if got := remove("x"); !strings.HasPrefix(got, "400 ") {
 			t.Error(got)
 		}
-		victim.Kill()
-		waitDown(t, c.Node(0), victim.Address())
-		if got := remove(victim.HostID()); got != "200 <nil>" {
+		kill(t, c, 2)
+		if got := remove(victim.HostID()); got != "200 " {
 			t.Fatal(got)
 		}
-		if ids := hostIDs(t, c.Node(1)); len(ids) != 2 {
-			eventually(t, "gone", func() string {
-				if ids := hostIDs(t, c.Node(1)); len(ids) != 2 {
-					return fmt.Sprint(ids)
-				}
-				return ""
-			})
-		}
+		eventually(t, "gone", func() string {
+			if ids := hostIDs(t, c.Node(1)); len(ids) != 2 {
+				return fmt.Sprint(ids)
+			}
+			return ""
+		})
 		wantExit(t, restart(t, c, 2, nil), 0, "received notification of being banned from the cluster from")
 		// With the ghost gone a join succeeds.
 		ready(t, add(t, c, nil))
 	})
 }
 
-func TestMinorityMakesNoProgress(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		c := startCluster(t, 3, Options{})
-		leader := text(t, c.Node(0), "/raft/leader_host")
-		var alone *Node
-		var others []*Node
-		for i := range 3 {
-			if n := c.Node(i); n.HostID() == leader {
-				alone = n
-			} else {
-				others = append(others, n)
-			}
+func split(c *Cluster, leader string) (alone *Node, others []*Node) {
+	for _, n := range c.nodes {
+		if n.HostID() == leader {
+			alone = n
+		} else {
+			others = append(others, n)
 		}
+	}
+	return alone, others
+}
+
+func TestMinorityMakesNoProgress(t *testing.T) {
+	inBubble(t, 3, Options{}, func(t *testing.T, c *Cluster) {
+		leader := text(t, c.Node(0), "/raft/leader_host")
+		alone, others := split(c, leader)
 		for _, o := range others {
 			c.Network.Cut(alone.Address(), o.Address())
 		}
@@ -410,8 +365,8 @@ func TestMinorityMakesNoProgress(t *testing.T) {
 		waitDown(t, others[0], alone.Address())
 		waitDown(t, others[1], alone.Address())
 		before := alone.g0.p.Com.Index
-		if code, body, err := others[0].Request(testContext(t), "POST", "/storage_service/remove_node?host_id="+alone.HostID()); err != nil || code != 200 {
-			t.Fatalf("remove_node in the majority: %d %s %v", code, body, err)
+		if got := post(t, others[0], "/storage_service/remove_node?host_id="+alone.HostID()); got != "200 " {
+			t.Fatalf("remove_node in the majority: %s", got)
 		}
 		alone.g0.mu.Lock()
 		after := alone.g0.p.Com.Index
@@ -425,18 +380,11 @@ func TestMinorityMakesNoProgress(t *testing.T) {
 }
 
 func TestRejoinOfAnUnfinishedJoinNeverSucceeds(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		c := startCluster(t, 2, Options{Version: "2025.3.1", StreamTime: 60 * time.Second})
+	inBubble(t, 2, Options{Version: "2025.3.1", StreamTime: 60 * time.Second}, func(t *testing.T, c *Cluster) {
 		j := add(t, c, nil)
 		eventually(t, "streams", func() string { return strings.TrimPrefix(j.Mode(), rules.ModeBootstrap) })
 		j.Kill()
-		eventually(t, "rolled back", func() string {
-			if st := c.Node(0).g0.state().State(j.HostID()); st != rules.Left {
-				return string(st)
-			}
-			return ""
-		})
+		waitLeft(t, c, j.HostID())
 		for range 2 {
 			wantExit(t, restart(t, c, 2, nil), 1, "no entry for request id")
 		}
@@ -444,35 +392,20 @@ func TestRejoinOfAnUnfinishedJoinNeverSucceeds(t *testing.T) {
 }
 
 func TestOrphanIsBannedAfterAMinute(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		c := startCluster(t, 2, Options{})
+	inBubble(t, 2, Options{}, func(t *testing.T, c *Cluster) {
 		// Its snitch is refused synchronously, so no request is stored; but it gossiped.
 		n := add(t, c, func(o *Options) { o.Snitch = "Ec2Snitch" })
 		wantExit(t, n, 1, "rejected request to join the cluster: Snitch name check failed")
 		if st := c.Node(0).g0.state().State(n.HostID()); st != "" {
 			t.Fatalf("state %q right after", st)
 		}
-		eventually(t, "the orphan remover bans it", func() string {
-			if st := c.Node(0).g0.state().State(n.HostID()); st != rules.Left {
-				return string(st)
-			}
-			return ""
-		})
+		waitLeft(t, c, n.HostID())
 	})
 }
 
 func TestOnlyTheCoordinatorsOwnViewCounts(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		c := startCluster(t, 3, Options{})
-		leader := text(t, c.Node(0), "/raft/leader_host")
-		var others []*Node
-		for i := range 3 {
-			if n := c.Node(i); n.HostID() != leader {
-				others = append(others, n)
-			}
-		}
+	inBubble(t, 3, Options{}, func(t *testing.T, c *Cluster) {
+		_, others := split(c, text(t, c.Node(0), "/raft/leader_host"))
 		// The two others see each other DOWN; the leader sees both.
 		c.Network.Cut(others[0].Address(), others[1].Address())
 		waitDown(t, others[0], others[1].Address())

@@ -156,16 +156,12 @@ func environment(o *Options, env func(string) string) error {
 			return fmt.Errorf("SCYLLASIM_SPEED=%q is not a positive number", s)
 		}
 	}
-	for name, p := range map[string]*time.Duration{
-		"SCYLLASIM_STREAM_SECONDS": &o.StreamTime,
-	} {
-		if s := env(name); s != "" {
-			sec, err := strconv.ParseFloat(s, 64)
-			if err != nil || sec < 0 {
-				return fmt.Errorf("%s=%q is not a number of seconds", name, s)
-			}
-			*p = max(time.Duration(sec*float64(time.Second)), time.Millisecond)
+	if s := env("SCYLLASIM_STREAM_SECONDS"); s != "" {
+		sec, err := strconv.ParseFloat(s, 64)
+		if err != nil || sec < 0 {
+			return fmt.Errorf("SCYLLASIM_STREAM_SECONDS=%q is not a number of seconds", s)
 		}
+		o.StreamTime = max(time.Duration(sec*float64(time.Second)), time.Millisecond)
 	}
 	o.CQLTLS = env("SCYLLASIM_CQL_TLS") == "1"
 	o.CQLHolds = splitList(env("SCYLLASIM_CQL_HOLDS"))
@@ -220,21 +216,10 @@ func ownAddress() string {
 	if err != nil {
 		return "127.0.0.1"
 	}
-	v6 := ""
 	for _, a := range addrs {
-		n, ok := a.(*net.IPNet)
-		if !ok || !n.IP.IsGlobalUnicast() {
-			continue
-		}
-		if n.IP.To4() != nil {
+		if n, ok := a.(*net.IPNet); ok && n.IP.IsGlobalUnicast() {
 			return n.IP.String()
 		}
-		if v6 == "" {
-			v6 = n.IP.String()
-		}
-	}
-	if v6 != "" {
-		return v6
 	}
 	return "127.0.0.1"
 }

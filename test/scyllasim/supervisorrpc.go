@@ -89,26 +89,20 @@ func (s *supervisor) answer(method string, params []string) string {
 func (p processInfo) xml(now int64) string {
 	var b strings.Builder
 	b.WriteString("<struct>\n")
-	text := func(name, value string) {
-		fmt.Fprintf(&b, "<member>\n<name>%s</name>\n<value><string>%s</string></value>\n</member>\n", name, value)
+	for _, m := range []struct {
+		name  string
+		value any
+	}{
+		{"name", programName}, {"group", programName}, {"start", p.start}, {"stop", p.stop}, {"now", now}, {"state", processStates[p.state]},
+		{"statename", p.state}, {"spawnerr", p.spawnerr}, {"exitstatus", p.exit}, {"logfile", "/dev/stdout"}, {"stdout_logfile", "/dev/stdout"},
+		{"stderr_logfile", "/dev/stderr"}, {"pid", map[bool]int{true: 2}[p.state == "STARTING" || p.state == "RUNNING"]}, {"description", p.spawnerr},
+	} {
+		kind := "int"
+		if _, is := m.value.(string); is {
+			kind = "string"
+		}
+		fmt.Fprintf(&b, "<member>\n<name>%s</name>\n<value><%s>%v</%[2]s></value>\n</member>\n", m.name, kind, m.value)
 	}
-	number := func(name string, value int64) {
-		fmt.Fprintf(&b, "<member>\n<name>%s</name>\n<value><int>%d</int></value>\n</member>\n", name, value)
-	}
-	text("name", programName)
-	text("group", programName)
-	number("start", p.start)
-	number("stop", p.stop)
-	number("now", now)
-	number("state", int64(processStates[p.state]))
-	text("statename", p.state)
-	text("spawnerr", p.spawnerr)
-	number("exitstatus", int64(p.exit))
-	text("logfile", "/dev/stdout")
-	text("stdout_logfile", "/dev/stdout")
-	text("stderr_logfile", "/dev/stderr")
-	number("pid", map[bool]int64{true: 2}[p.state == "STARTING" || p.state == "RUNNING"])
-	text("description", p.spawnerr)
 	b.WriteString("</struct>")
 	return b.String()
 }

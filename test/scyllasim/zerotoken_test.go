@@ -48,9 +48,7 @@ func TestZeroTokenNodeIsANormalMemberWithoutTokens(t *testing.T) {
 		n = restart(t, c, 2, zero)
 		ready(t, n)
 
-		n.Kill()
-		waitDown(t, c.Node(0), n.Address())
-		waitDown(t, c.Node(1), n.Address())
+		kill(t, c, 2)
 		wantExit(t, replacement(t, c, 2, n.HostID(), nil), 1, "Cannot replace the zero-token node "+n.HostID()+" with a token-owning node")
 		again := replacement(t, c, 2, n.HostID(), zero)
 		ready(t, again)
@@ -61,18 +59,15 @@ func TestZeroTokenNodeIsANormalMemberWithoutTokens(t *testing.T) {
 }
 
 func TestZeroTokenRefusals(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		c := startCluster(t, 0, Options{})
+	inBubble(t, 0, Options{}, func(t *testing.T, c *Cluster) {
 		wantExit(t, add(t, c, func(o *Options) { o.ZeroToken = true }), 1, "Cannot start the first node in the cluster as zero-token")
 		if err := c.Wipe(0); err != nil {
 			t.Fatal(err)
 		}
 		ready(t, restart(t, c, 0, nil))
 		ready(t, add(t, c, func(o *Options) { o.ZeroToken = true }))
-		if code, body, err := c.Node(0).Request(testContext(t), "POST", "/storage_service/decommission"); err != nil || code != 500 ||
-			!strings.Contains(body, "Cannot decommission the last token-owning node in the cluster") {
-			t.Errorf("decommission of the only owner: %d %s %v", code, body, err)
+		if got := post(t, c.Node(0), "/storage_service/decommission"); !strings.HasPrefix(got, "500 ") || !strings.Contains(got, "Cannot decommission the last token-owning node in the cluster") {
+			t.Errorf("decommission of the only owner: %s", got)
 		}
 		o := c.Options(5)
 		o.Version, o.ZeroToken = "6.1.0", true
