@@ -7,19 +7,6 @@ import (
 	"testing"
 )
 
-func TestSelfSeedFormsASecondCluster(t *testing.T) {
-	simulate(t, 1, Options{}, func(t *testing.T, c *Cluster) {
-		second := add(t, c, func(o *Options) { o.Seeds = []string{o.ListenAddress} })
-		ready(t, second)
-		if ids := hostIDs(t, second); len(ids) != 1 {
-			t.Errorf("second cluster has %v", ids)
-		}
-		if c.Node(0).groupID() == second.groupID() {
-			t.Error("one group 0")
-		}
-	})
-}
-
 func TestThreeNodesThatSeedEachOtherFormOneCluster(t *testing.T) {
 	inBubble(t, 0, Options{}, func(t *testing.T, c *Cluster) {
 		var seeds []string

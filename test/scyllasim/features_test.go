@@ -5,7 +5,6 @@ package scyllasim
 import (
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/kubectl-scylla/kubectl-scylla/test/scyllasim/rules"
@@ -73,33 +72,4 @@ func TestRestartInTheMiddleOfAJoinRollsItBack(t *testing.T) {
 			})
 		})
 	}
-}
-
-func TestUpgradeToRaftTopology(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		const path = "/storage_service/raft_topology/upgrade"
-		c := startCluster(t, 2, Options{Version: "5.4.9"})
-		if code, _ := get(t, c.Node(0), path); code != 404 {
-			t.Errorf("5.4 answers %d", code)
-		}
-		start := func() string { return post(t, c.Node(0), path) }
-		for i := range 2 {
-			c.Node(i).Stop()
-			ready(t, restart(t, c, i, func(o *Options) { o.Version = "6.0.1" }))
-			if err := c.WaitAllUp(testContext(t)); err != nil {
-				t.Fatal(err)
-			}
-			if got := text(t, c.Node(i), path); got != notUpgraded {
-				t.Errorf("node %d: %s", i, got)
-			}
-			if i == 0 {
-				if got := start(); !strings.Contains(got, "does not support it yet") {
-					t.Errorf("upgrade with an old node: %s", got)
-				}
-			}
-		}
-		eventually(t, "the upgrade is begun", func() string { return strings.TrimPrefix(start(), "200 ") })
-		eventually(t, "the upgrade is done", func() string { return strings.TrimPrefix(text(t, c.Node(1), path), upgradeDone) })
-	})
 }

@@ -136,47 +136,6 @@ func TestReplaceWhileAnotherNodeIsDown(t *testing.T) {
 	}
 }
 
-func TestSameAddressReplace(t *testing.T) {
-	t.Parallel()
-	for name, tc := range map[string]struct {
-		version string
-		both    bool
-		down    bool
-	}{
-		"2025.1 loses one host ID":       {"2025.1.5", false, false},
-		"2025.2 loses one host ID":       {"2025.2.3", false, true},
-		"2025.3 lists the address twice": {"2025.3.0", true, true},
-	} {
-		t.Run(name, func(t *testing.T) {
-			simulate(t, 3, Options{Version: tc.version, StreamTime: 40 * time.Second}, func(t *testing.T, c *Cluster) {
-				dead := kill(t, c, 2)
-				if err := c.Wipe(2); err != nil {
-					t.Fatal(err)
-				}
-				n := restart(t, c, 2, func(o *Options) { o.ReplaceNodeFirstBoot = dead.HostID() })
-				eventually(t, "it streams", func() string { return strings.TrimPrefix(n.Mode(), rules.ModeBootstrap) })
-				waitUp(t, c.Node(0), dead.Address())
-				at := 0
-				for _, x := range hostIDs(t, c.Node(0)) {
-					if x.Key == dead.Address() {
-						at++
-					}
-				}
-				if want := map[bool]int{true: 2, false: 1}[tc.both]; at != want {
-					t.Errorf("the shared address is listed %d times, want %d", at, want)
-				}
-				if got := slices.Contains(list(t, c.Node(0), "/gossiper/endpoint/down"), dead.Address()); got != tc.down {
-					t.Errorf("the shared address is in down: %v, want %v", got, tc.down)
-				}
-				ready(t, n)
-				if ids := hostIDs(t, c.Node(0)); len(ids) != 3 || !slices.Contains(ids, kv{dead.Address(), n.HostID()}) {
-					t.Errorf("after: %v", ids)
-				}
-			})
-		})
-	}
-}
-
 func TestReplaceThatFailsIsResumedWithTheOriginalHostID(t *testing.T) {
 	inBubble(t, 3, Options{}, func(t *testing.T, c *Cluster) {
 		dead := kill(t, c, 2)

@@ -194,7 +194,7 @@ func (w *world) unrecorded(p *pod) {
 // pass lets the world go on while an actor is between two steps. Loops that wait for it do not run meanwhile.
 func (w *world) pass(d time.Duration) {
 	until := w.now.Add(d).Sub(start)
-	for len(w.queue) > 0 && w.queue[0].at <= until && !w.over {
+	for len(w.queue) > 0 && w.queue.next().at <= until && !w.over {
 		e := w.queue.pop()
 		w.now = start.Add(e.at)
 		e.do()

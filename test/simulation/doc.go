@@ -14,7 +14,7 @@
 //   - Our agent (reporter.go, controller.go, barrier.go): loops with their intervals and delays.
 //   - Policy permits: the process that leads (leader.go), its polls of heartbeats (heartbeats.go), and what a watcher from outside makes of its views
 //     (permits.go). Every second seed has a second replica of the controller, every fifth lets two join at once.
-//   - Clocks (clock.go): each machine, controller and person has one of its own, off by up to four minutes, but in every third seed.
+//   - Clocks (world.go): each machine, controller and person has one of its own, off by up to four minutes, but in every third seed.
 //   - Messages (network.go): writes of reporters are lost, arrive late, or twice; polls of heartbeats are lost; a reading may be half a minute old.
 //   - The controller's way to the API server (apiserver.go), with the four faults of test/e2e/faultproxy: requests are dropped or held back and arrive later, watches
 //     stall, reports are rejected. The Lease is renewed by what was written or found equal; a claim is marked before it is deleted.
@@ -27,7 +27,7 @@
 // are not heard, and reporters that cannot write.
 // In every thirteenth seed no controller leads for several minutes, twice, while the cluster is scaled up.
 // Reporters relay the controller's view (relays.go); in every eleventh seed they relay forged ones that let every node start, in every
-// second of these those of one rack alone. In every sixth seed the cluster report is deleted (recreated.go) and created anew under another UID, while barriers and reporters hold
+// second of these those of one rack alone. In every sixth seed the cluster report is deleted (network.go) and created anew under another UID, while barriers and reporters hold
 // views of the one before; it is deleted with its StatefulSets, too, also where the Lease of the election is created anew.
 //
 // A Story (story.go) is a world without faults but its own, of the StatefulSets that a test gives it, and all objects at its end: the samples of docs/samples.
@@ -43,9 +43,9 @@
 // that is assumed. Quiet time is cut out of it: TestSeeds -world=year-6.
 //
 // World "wide" (wide.go) adds to the adversarial one what happens around a cluster: one to three datacenters, and in every third seed another one in another Kubernetes cluster
-// (far.go), whose nodes join and fail, and of whose controller the report is modelled as this cluster reads it; one-way, lossy and slow links (links.go); slow disks, restored and cloned volumes, StatefulSets
-// deleted with a claim (volumes.go); tablets that delay joins, decommissions, removals while a join waits, upgrades (operations.go); etcd restored, quota, clocks that jump, a
-// controller that is away for minutes or a day, addresses that are used again (apiobjects.go, kube.go). Result.Kinds counts what happened. A rack of zero-token
+// (far.go), whose nodes join and fail, and of whose controller the report is modelled as this cluster reads it; one-way, lossy and slow links; slow disks, restored and cloned volumes, StatefulSets
+// deleted with a claim; tablets that delay joins, decommissions, removals while a join waits, upgrades (operations.go); etcd restored, quota, clocks that jump, a
+// controller that is away for minutes or a day, addresses that are used again (kube.go). Result.Kinds counts what happened. A rack of zero-token
 // nodes in every fourth seed, and in every eighth a version that lists one host ID for each address: a member whose address another one has while it is DOWN is in no row of a new reporter.
 //
 // Options.Off has protections that do nothing (off.go): the world answers the gate, the launcher and the controller as if there were nothing to protect from. The
@@ -53,10 +53,10 @@
 //
 // # Outcomes
 //
-// Beside the invariants each run has rates (outcomes.go), with their spread over the seeds (spread.go): what was lost, what it cost to wait, and to work. A new node could have joined from
+// Beside the invariants each run has rates (outcomes.go), with their spread over the seeds: what was lost, what it cost to wait, and to work. A new node could have joined from
 // the first second in which its Pod is at its barrier or beyond, on a running machine and a volume with which it has not asked yet, its cluster has a coordinator, no operation is queued or
 // under way, and every member is in reach but the one that it replaces and those that it ignores. A loss is judged by what was out of reach when the process started: a node that ended
-// after that, nobody could know. Nodes come while another one is DOWN (crowded.go), three times in a seed: a rule that does not look fails in nearly every seed.
+// after that, nobody could know. Nodes come while another one is DOWN (faults.go), three times in a seed: a rule that does not look fails in nearly every seed.
 //
 // # Invariants
 //
@@ -70,7 +70,7 @@
 //
 // Wrong start: a gate opens for a new node although what it reads last, or has not read again and could have, forbids that (wrongstart.go).
 //
-// Wrong permit: a view lets a member start although that view, or the last ones of its controller, forbid it (wrongpermit.go). A barrier may not act by it.
+// Wrong permit: a view lets a member start although that view, or the last ones of its controller, forbid it. A barrier may not act by it.
 //
 // Known start: ScyllaDB of a new node starts while the coordinator's own gossip, which alone decides, has had another node as DOWN for longer than knowable: one poll of a reporter and
 // its slowest write. Sharper than an unsafe start, which allows for the slowest detection and a controller that has stopped: what a rule's data could show counts, not what it might miss.

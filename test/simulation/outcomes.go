@@ -3,7 +3,13 @@
 package simulation
 
 import (
+	"maps"
+	"math"
+	"math/rand/v2"
+	"reflect"
+	"runtime"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
@@ -57,20 +63,6 @@ func (o *Outcomes) Lost() int {
 		n += by
 	}
 	return n
-}
-
-func (o *Outcomes) add(b *Outcomes) {
-	o.Ended += b.Ended
-	for i, n := range b.By {
-		o.By[i] += n
-	}
-	o.Known += b.Known
-	o.KnownStarts += b.KnownStarts
-	o.Twice += b.Twice
-	o.WrongDeletions += b.WrongDeletions
-	o.Waits = append(o.Waits, b.Waits...)
-	o.Commands += b.Commands
-	o.Followed.add(&b.Followed)
 }
 
 // observer sees what nobody in the world does, once a second.
@@ -236,4 +228,144 @@ func ageOf(away map[string]time.Duration, id string) Age {
 		return UnderBound
 	}
 	return Longer
+}
+
+// Total of many runs.
+type Total struct {
+	Seeds, Failed int
+	Counts
+}
+
+// Add a run.
+func (t *Total) Add(r *Result) {
+	t.Seeds++
+	if r.Failed() {
+		t.Failed++
+	}
+	add(reflect.ValueOf(&t.Counts).Elem(), reflect.ValueOf(&r.Counts).Elem())
+}
+
+// add sums numbers and maps of them, and appends lists.
+func add(to, of reflect.Value) {
+	switch to.Kind() {
+	case reflect.Int:
+		to.SetInt(to.Int() + of.Int())
+	case reflect.Slice:
+		to.Set(reflect.AppendSlice(to, of))
+	case reflect.Array:
+		for i := range to.Len() {
+			add(to.Index(i), of.Index(i))
+		}
+	case reflect.Struct:
+		for i := range to.NumField() {
+			add(to.Field(i), of.Field(i))
+		}
+	case reflect.Map:
+		sum := map[string]int{}
+		maps.Copy(sum, to.Interface().(map[string]int))
+		for k, n := range of.Interface().(map[string]int) { // sums: the order does not matter
+			sum[k] += n
+		}
+		to.Set(reflect.ValueOf(sum))
+	}
+}
+
+// RunManyOf runs the same options with n seeds.
+func RunManyOf(o Options, first uint64, n int) []Result {
+	out := make([]Result, n)
+	next := make(chan int)
+	var wg sync.WaitGroup
+	for range runtime.GOMAXPROCS(0) {
+		wg.Go(func() {
+			for i := range next {
+				of := o
+				of.Seed = first + uint64(i)
+				out[i] = Run(of)
+			}
+		})
+	}
+	for i := range n {
+		next <- i
+	}
+	close(next)
+	wg.Wait()
+	return out
+}
+
+// Part of a whole, of one seed: joins that were lost, of those that ended.
+type Part struct{ Of, Whole int }
+
+// Share of a whole, and between which values it lies with a probability of 95 %.
+type Share struct{ Is, Low, High float64 }
+
+// Apart is true for two shares whose ranges do not overlap.
+func (s Share) Apart(o Share) bool { return s.Low > o.High || o.Low > s.High }
+
+// resamples of a bootstrap.
+const resamples = 1000
+
+// ShareOf is the sum of all parts, of the sum of all wholes. What happens in one seed hangs together, so the spread is a bootstrap over the seeds. Where nothing happened there is nothing to
+// draw from: then it is the rule of three (0 of n: at most 3/n), for all as for none.
+func ShareOf(parts []Part) Share {
+	sum := func(next func(i int) int) (of, whole float64) {
+		for i := range parts {
+			p := parts[next(i)]
+			of, whole = of+float64(p.Of), whole+float64(p.Whole)
+		}
+		return of, whole
+	}
+	of, whole := sum(func(i int) int { return i })
+	if whole == 0 {
+		return Share{0, 0, 1}
+	}
+	out := Share{Is: of / whole}
+	switch three := min(1, 3/whole); of {
+	case 0:
+		out.High = three
+		return out
+	case whole:
+		out.Low, out.High = 1-three, 1
+		return out
+	}
+	rng := rand.New(rand.NewPCG(uint64(len(parts)), 0xb007)) // the same seeds have the same spread
+	drawn := make([]float64, 0, resamples)
+	for range resamples {
+		if of, whole := sum(func(int) int { return rng.IntN(len(parts)) }); whole > 0 {
+			drawn = append(drawn, of/whole)
+		}
+	}
+	slices.Sort(drawn)
+	out.Low, out.High = drawn[at(0.025, len(drawn))], drawn[at(0.975, len(drawn))]
+	return out
+}
+
+// Spread is a statistic of n seeds, and its range by a bootstrap over them.
+func Spread(n int, of func(seeds []int) float64) Share {
+	drawn := make([]int, n)
+	for i := range drawn {
+		drawn[i] = i
+	}
+	out := Share{Is: of(drawn)}
+	rng := rand.New(rand.NewPCG(uint64(n), 0x5eed))
+	all := make([]float64, resamples/5)
+	for k := range all {
+		for i := range drawn {
+			drawn[i] = rng.IntN(n)
+		}
+		all[k] = of(drawn)
+	}
+	slices.Sort(all)
+	out.Low, out.High = all[at(0.025, len(all))], all[at(0.975, len(all))]
+	return out
+}
+
+// at is the index of a quantile in n sorted values.
+func at(p float64, n int) int { return int(math.Round(p * float64(n-1))) }
+
+// Quantile of durations that need not be sorted; 0 of none.
+func Quantile(all []time.Duration, p float64) time.Duration {
+	if len(all) == 0 {
+		return 0
+	}
+	return slices.Sorted(slices.Values(all))[at(p, len(all))]
 }

@@ -3,10 +3,18 @@
 package simulation
 
 import (
+	"maps"
 	"math/rand/v2"
+	"slices"
 	"time"
 
+	"k8s.io/apimachinery/pkg/types"
+
 	"github.com/kubectl-scylla/kubectl-scylla/controller/scope"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/replace"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
 // Wide is the value of Options.World that adds to the adversarial world what happens around a cluster.
@@ -125,4 +133,236 @@ func (w *world) racks() []scope.Place {
 	}
 	w.chooseFar()
 	return out
+}
+
+// Links between nodes that are not simply there or gone.
+
+// oneWay drops what one member opens towards another, as a firewall's rule does. Each node opens its own connections for its echoes (4.5): the first one has the second as DOWN, and is UP for it.
+func oneWay(w *world, rng *rand.Rand) bool {
+	names := w.podNames.of(w.pods)
+	link := [2]string{pickBy(rng, names), pickBy(rng, names)}
+	if link[0] == link[1] {
+		return false
+	}
+	w.wider.oneWay[link] = true
+	w.reconnect()
+	w.after(lasts(rng, 30*time.Second, 5*time.Minute), func() {
+		delete(w.wider.oneWay, link)
+		w.reconnect()
+	})
+	return true
+}
+
+// losesPackets cuts one member off for seconds, again and again.
+func losesPackets(w *world, rng *rand.Rand) bool {
+	return w.flaps(rng, []string{pickBy(rng, w.podNames.of(w.pods))}, lasts(rng, time.Minute, 4*time.Minute))
+}
+
+// slowLinks make gossip notice later that a node is UP, and the API server's answers slow.
+func slowLinks(w *world, rng *rand.Rand) bool {
+	w.wider.slowly = lasts(rng, 2*time.Second, 20*time.Second)
+	for _, p := range w.pods { // each alone: the order does not matter
+		p.reporter.slow = 3 * time.Second
+	}
+	w.after(lasts(rng, time.Minute, 5*time.Minute), func() {
+		w.wider.slowly = 0
+		for _, p := range w.pods { // each alone: the order does not matter
+			p.reporter.slow = 0
+		}
+	})
+	return true
+}
+
+// datacenterCutOff cuts one datacenter off from the others.
+func datacenterCutOff(w *world, rng *rand.Rand) bool {
+	dc := pickBy(rng, w.sets).place.Datacenter
+	if len(w.part) > 0 {
+		return false
+	}
+	for _, name := range w.podNames.of(w.pods) {
+		if w.pods[name].set.place.Datacenter == dc {
+			w.part[name] = 1
+		}
+	}
+	w.reconnect()
+	w.after(lasts(rng, 10*time.Second, 5*time.Minute), w.mend)
+	return true
+}
+
+// Volumes that are slow, or not what they were.
+
+// slowDisk makes every start on one machine take minutes: the commit log is replayed first (3.4).
+func slowDisk(w *world, rng *rand.Rand) bool {
+	m, d := pickBy(rng, w.machine), lasts(rng, 20*time.Second, 3*time.Minute)
+	m.slow = d
+	w.after(lasts(rng, 2*time.Minute, 10*time.Minute), func() { m.slow = 0 })
+	return !m.gone
+}
+
+// slowly is how much longer ScyllaDB takes on the Pod's disk.
+func (p *pod) slowly() time.Duration {
+	if p.machine == nil {
+		return 0
+	}
+	return p.machine.slow
+}
+
+// volumeRestored: a member's volume fails, and a person creates its claim again from a snapshot of the same volume of minutes ago.
+func volumeRestored(w *world, rng *rand.Rand) bool {
+	p := w.one(rng)
+	if p == nil || p.claim.disk.id == "" {
+		return false
+	}
+	of, at := *p.claim.disk, p.name
+	w.after(lasts(rng, time.Minute, 6*time.Minute), func() { w.restoreVolume(at, &of, of.complete) })
+	return true
+}
+
+// volumeCloned: a person restores the volume of a member that was lost from the snapshot of another one. ScyllaDB has no guard against it (12).
+func volumeCloned(w *world, rng *rand.Rand) bool {
+	p, q := w.one(rng), w.one(rng)
+	if p == nil || q == nil || p == q || p.claim.disk.id == "" || !q.claim.disk.flushed || w.silent() || w.isCut(p) {
+		return false // of a volume that returns no host ID nobody can tell: docs/internals.md, "Bootstrapped?"
+	}
+	of := *q.claim.disk
+	of.copied = true
+	return w.restoreVolume(p.name, &of, false)
+}
+
+// restoreVolume has a member's claim and Pod created again, with that on the volume. own: it is what the member had.
+func (w *world) restoreVolume(member string, of *disk, own bool) bool {
+	p := w.pods[member]
+	if p == nil || p.deleting || p.claim.deleting || p.claim.disk.id == "" || !w.mayLose(member) || w.busy() || p.lost() {
+		return false
+	}
+	if !own || p.claim.disk.id != of.id {
+		w.noteLoss(p)
+		w.after(time.Minute, func() { w.mendVolume(member, of) })
+	}
+	w.tracef("the volume of %s is restored: it has host ID %s", member, short(of.id))
+	old := p.claim
+	w.deletePod(p, true)
+	o := old.obj.DeepCopy()
+	o.UID, o.DeletionTimestamp, o.Spec.VolumeName = types.UID(w.uid()), nil, ""
+	w.claims[o.Name] = &claim{obj: o, disk: of}
+	w.claimNames.changed()
+	w.wrote()
+	return true
+}
+
+// mendVolume is what the barrier prints of a volume that is another node's: the person who restored it knows that the member's own data is lost.
+func (w *world) mendVolume(member string, of *disk) {
+	p := w.pods[member]
+	if p != nil && p.claim.disk != of {
+		return
+	}
+	if p != nil && p.waits() && slices.ContainsFunc(p.barrier.verdict.Blockers, func(b matrix.Blocker) bool { return b.Reason == words.ForeignVolume }) {
+		svc := w.service[member]
+		if rec := replace.ReadRecord(svc.Labels, svc.Annotations); !w.member(svc.Annotations[api.AnnotationHostID]) {
+			w.wipe(p)
+		} else if !rec.Requested && !rec.Open() {
+			w.requestReplace(member)
+		}
+	}
+	w.after(time.Minute, func() { w.mendVolume(member, of) })
+}
+
+// setAndClaims deletes a StatefulSet and the claim of its last member, and applies it again.
+func setAndClaims(w *world, rng *rand.Rand) bool {
+	s := pickBy(rng, w.sets)
+	p := w.pods[podName(s, s.replicas-1)]
+	if s.away || p == nil || p.claim.disk.id == "" || w.busy() || !w.mayLose(p.name) || w.silent() || slices.ContainsFunc(w.podNames.of(w.pods), func(name string) bool { return !w.mayStop(w.pods[name]) }) {
+		return false
+	}
+	w.noteLoss(p)
+	w.deleteClaim(p.claim)
+	w.deleteSet(s)
+	w.after(lasts(rng, 20*time.Second, 3*time.Minute), func() { w.applyAgain(s) })
+	return true
+}
+
+// Faults of Kubernetes' own: objects that go back, Pods that are not created, clocks, and a controller that is away for long.
+
+// etcdRestored has member Services, reports and the Lease be what they were minutes ago. Pods and claims, which kubelets and volumes follow, stay.
+func etcdRestored(w *world, rng *rand.Rand) bool {
+	services, reports, status, lease := maps.Clone(w.service), w.reports, w.status, w.lease
+	w.after(lasts(rng, 30*time.Second, 6*time.Minute), func() {
+		w.tracef("etcd is restored")
+		for name := range w.service { // deletion alone: the order does not matter
+			if services[name] == nil {
+				delete(w.service, name)
+			}
+		}
+		maps.Copy(w.service, services)
+		w.serviceNames.changed()
+		// Barriers refuse a report that another one has followed, until their Pods are created again.
+		if status != nil && w.status != nil && status.UID == w.status.UID {
+			w.reports, w.status = reports, status
+		}
+		w.lease = lease
+		if w.status != nil && w.status.Status.View != nil {
+			clear(w.granted)
+			for _, x := range w.status.Status.View.Permits {
+				w.granted[x.Member] = x.PVCUID
+			}
+		}
+		w.control.way.reports++
+		w.control.way.lease++
+		w.highest, w.watcher = order{}, watcher{}
+		w.wrote()
+	})
+	return true
+}
+
+// apiServerGone answers nobody. Not while a copy of a volume waits, which starts then: docs/internals.md has that limit.
+func apiServerGone(w *world, rng *rand.Rand) bool {
+	if slices.ContainsFunc(w.claimNames.of(w.claims), func(name string) bool { return w.claims[name].disk.copied }) {
+		return false
+	}
+	w.net.gone = w.now.Add(lasts(rng, 30*time.Second, 5*time.Minute))
+	w.control.way.dropped = w.net.gone
+	return true
+}
+
+// quotaExceeded: the API server refuses to create Pods.
+func quotaExceeded(w *world, rng *rand.Rand) bool {
+	w.wider.quota = w.now.Add(lasts(rng, time.Minute, 8*time.Minute))
+	return true
+}
+
+// clockJumps moves the clock of a machine, or of the controller, by up to an hour, for good.
+func clockJumps(w *world, rng *rand.Rand) bool {
+	who := w.control.name()
+	if rng.IntN(3) > 0 {
+		who = pickBy(rng, w.machine).name
+	}
+	w.wider.jumped[who] += lasts(rng, 0, 2*time.Hour) - time.Hour
+	return true
+}
+
+// controllerAway ends the process that leads: none follows for minutes, or for a day in which nothing else happens.
+func controllerAway(w *world, rng *rand.Rand) bool {
+	d, long := lasts(rng, 2*time.Minute, 15*time.Minute), lasts(rng, time.Hour, 24*time.Hour)
+	if rng.IntN(3) > 0 {
+		long = 0
+	}
+	w.controllerEnds(d)
+	if long > 0 {
+		w.after(d/2, func() {
+			w.sleep(long)
+			w.control.takeOver = w.control.takeOver.Add(long)
+		})
+	}
+	return true
+}
+
+// sleep moves all clocks on by a time in which nothing happens.
+func (w *world) sleep(d time.Duration) {
+	w.now = w.now.Add(d)
+	for i := range w.queue {
+		w.queue[i].at += d
+	}
+	for _, q := range w.pods { // each alone: the order does not matter
+		q.reporter.polled, q.probed = w.now, w.now
+	}
 }

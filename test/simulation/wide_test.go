@@ -2,7 +2,11 @@
 
 package simulation
 
-import "testing"
+import (
+	"flag"
+	"testing"
+	"time"
+)
 
 // A barrier that does not look fails in nearly every seed of the world "wide", and each of that world's faults happens.
 func TestWide(t *testing.T) {
@@ -24,5 +28,26 @@ func TestWide(t *testing.T) {
 		if kinds[f.kind] == 0 {
 			t.Errorf("in %d seeds it never happens that %s", n, f.kind)
 		}
+	}
+}
+
+var worldFlag = flag.String("world", "", "the world of TestSeeds: year-6, year-30, year-300, people or wide; empty for the adversarial one")
+
+// A year of six nodes breaks no invariant, all that is frequent occurs in it, and it takes seconds.
+func TestAYearOfSixNodes(t *testing.T) {
+	for _, rule := range []Rule{Permits, Reports} {
+		t.Run(string(rule), func(t *testing.T) {
+			t.Parallel()
+			began := time.Now()
+			r := Run(Options{Seed: 1, Rule: rule, World: "year-6"})
+			complain(t, r, false)
+			t.Logf("%d joined, %d lost, %s simulated in %s", r.Joined, r.Lost, r.Took, time.Since(began))
+			t.Log(kindsOf(r.Kinds))
+			for _, of := range rates {
+				if of.perCluster >= 4 && r.Kinds[of.kind] == 0 {
+					t.Errorf("%s: never", of.kind)
+				}
+			}
+		})
 	}
 }

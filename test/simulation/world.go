@@ -5,6 +5,7 @@ package simulation
 import (
 	"cmp"
 	"fmt"
+	"hash/fnv"
 	"maps"
 	"math/rand/v2"
 	"slices"
@@ -12,8 +13,8 @@ import (
 
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
-
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/clock"
 
 	"github.com/kubectl-scylla/kubectl-scylla/controller/scope"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
@@ -55,7 +56,7 @@ type Options struct {
 	Schedule []Placed
 	// Mum reporters say neither that they could not write their row, nor what it is.
 	Mum bool
-	// World is one of Worlds; empty for the adversarial one.
+	// World is one of years, or Wide; empty for the adversarial one: all that can go wrong, in half an hour.
 	World string
 	// Policy is the health policy in the cluster's report under policy permits; the standard one when nil.
 	Policy *api.StatusReportHealthPolicy
@@ -65,27 +66,29 @@ type Options struct {
 type Result struct {
 	Seed       uint64
 	Violations []string
+	Counts
+	// Kinds counts what went wrong, by kind: of a year and of the faults that were added last.
+	Kinds map[string]int
+	Took  time.Duration // simulated
+	Trace []string
+}
+
+// Counts of one run, or of many.
+type Counts struct {
 	// Unsafe joins, second clusters, Pods that waited for ever, and views that went backwards.
 	Unsafe, SecondClusters, EndlessWaits, Backwards int
 	// Unpermitted: starts without leave under policy permits. Together: starts while another newcomer was on its way in.
 	Unpermitted, Together int
 	// WrongStarts: gates that opened although what they read last, or could have read, forbade it.
 	WrongStarts int
-	// Recreated: how often the cluster report was deleted, and made anew.
-	Recreated int
+	// UnsafeStarts: processes of new nodes that started while another node was DOWN, and known to be so.
+	UnsafeStarts int
 	// Let through: joins and replacements that the barrier opened for. Joined of them became members. Lost were cancelled or rolled back because of a
 	// node that went down when it was too late.
 	LetThrough, Joined, Lost int
-	Faults                   int
-	// UnsafeStarts: processes of new nodes that started while another node was DOWN, and known to be so.
-	UnsafeStarts int
-	// Kinds counts what went wrong, by kind: of a year and of the faults that were added last.
-	Kinds map[string]int
-	// FailEarly: new nodes whose ScyllaDB failed before it asked to join, until that was fixed.
-	FailEarly int
-	Took      time.Duration // simulated
+	// FailEarly: new nodes whose ScyllaDB failed before it asked to join, until that was fixed. Recreated: how often the cluster report was.
+	Faults, FailEarly, Recreated int
 	Outcomes
-	Trace []string
 }
 
 // Failed is true when an invariant does not hold.
@@ -176,49 +179,22 @@ type event struct {
 	do  func()
 }
 
-func (e *event) before(o *event) bool { return e.at < o.at || e.at == o.at && e.seq < o.seq }
-
-// queue is a binary heap. Package container/heap would allocate for each event, and most of what a seed does is small.
+// queue is sorted. Package container/heap would allocate for each event, and most of what a seed does is small.
 type queue []event
 
 func (q *queue) push(e event) {
-	*q = append(*q, e)
-	all := *q
-	i := len(all) - 1
-	for i > 0 {
-		up := (i - 1) / 2
-		if !e.before(&all[up]) {
-			break
-		}
-		all[i], i = all[up], up
-	}
-	all[i] = e
+	at, _ := slices.BinarySearchFunc(*q, e, func(a, b event) int { return cmp.Or(cmp.Compare(b.at, a.at), cmp.Compare(b.seq, a.seq)) })
+	*q = slices.Insert(*q, at, e)
 }
 
+// next is the last one.
+func (q queue) next() *event { return &q[len(q)-1] }
+
 func (q *queue) pop() event {
-	all := *q
-	first, last := all[0], all[len(all)-1]
-	all[len(all)-1] = event{}
-	all = all[:len(all)-1]
-	*q = all
-	i := 0
-	for {
-		down := 2*i + 1
-		if down >= len(all) {
-			break
-		}
-		if down+1 < len(all) && all[down+1].before(&all[down]) {
-			down++
-		}
-		if !all[down].before(&last) {
-			break
-		}
-		all[i], i = all[down], down
-	}
-	if len(all) > 0 {
-		all[i] = last
-	}
-	return first
+	e := *q.next()
+	*q.next() = event{}
+	*q = (*q)[:len(*q)-1]
+	return e
 }
 
 func (w *world) after(d time.Duration, do func()) {
@@ -372,3 +348,43 @@ func (n *names[V]) of(m map[string]V) []string {
 	}
 	return n.sorted
 }
+
+// mostSkew is how far a clock may be off, to either side.
+const mostSkew = 4 * time.Minute
+
+// person is the name of the people's clock.
+const person = "person"
+
+// clock is the time of an actor's clock: a machine's, a controller's, a person's. It runs as the world's does, and is off by what is drawn for it once. Moments
+// that are only ever compared with moments of the same process are the world's own. With the Scylla Operator's rule, and in every third seed, all clocks agree.
+func (w *world) clock(who string) time.Time {
+	if w.Rule == Operator || w.Seed%3 == 0 || w.yearly() {
+		return w.now.Add(w.wider.jumped[who])
+	}
+	off, known := w.skew[who]
+	if !known {
+		h := fnv.New64a()
+		_, _ = h.Write([]byte(who)) // a hash never fails
+		off = time.Duration(rand.New(rand.NewPCG(w.Seed, h.Sum64())).Int64N(int64(2*mostSkew))) - mostSkew
+		w.skew[who] = off
+	}
+	return w.now.Add(off + w.wider.jumped[who])
+}
+
+// clock of the machine that the Pod is on.
+func (p *pod) clock(w *world) time.Time {
+	if p.machine == nil {
+		return w.now
+	}
+	return w.clock(p.machine.name)
+}
+
+// processClock is the clock of one process. Nothing in a simulation waits by it.
+type processClock struct {
+	clock.WithTicker
+	w   *world
+	who string
+}
+
+func (c processClock) Now() time.Time                  { return c.w.clock(c.who) }
+func (c processClock) Since(t time.Time) time.Duration { return c.Now().Sub(t) }

@@ -20,26 +20,17 @@ import (
 type size struct {
 	perRack int32
 	weeks   int // of the year that are simulated
-	line    string
 	rates   []rate
 }
 
 const week = 7 * 24 * time.Hour
 
+// years are the worlds that are a year, or a part of one.
 var years = map[string]size{
-	"year-6":    {2, 52, "a year of 6 nodes, faults at published or assumed rates", rates},
-	"year-30":   {10, 52, "a year of 30 nodes, likewise", rates},
-	"year-300":  {100, 1, "a week of 300 nodes, likewise", rates},
-	PeopleWorld: {2, 1, "6 nodes, and one trouble after the other for a person", troubles},
-}
-
-// Worlds are the values of Options.World, each with a line that says what it is.
-func Worlds() [][2]string {
-	out := [][2]string{{"", "adversarial: all that can go wrong, in half an hour"}, {Wide, "and what happens around a cluster"}}
-	for _, name := range []string{"year-6", "year-30", "year-300", PeopleWorld} {
-		out = append(out, [2]string{name, years[name].line})
-	}
-	return out
+	"year-6":    {2, 52, rates},
+	"year-30":   {10, 52, rates},
+	"year-300":  {100, 1, rates},
+	PeopleWorld: {2, 1, troubles},
 }
 
 // rate is how often one kind of event happens in a year, and what it does. It does nothing, and returns false, where the
