@@ -201,14 +201,12 @@ func (n *Node) load() int64 {
 	return sum
 }
 
+// notifyPeersUp tells every other member of this node's state.
 func (n *Node) notifyPeersUp() {
-	s := n.g0.state()
-	ctx, cancel := context.WithTimeout(n.ctx, n.timeout(10*time.Second))
-	defer cancel()
 	var wg sync.WaitGroup
-	for _, t := range s.sorted() {
-		if t.State == rules.Normal && t.HostID != n.hostID && n.gossip.alive(t.HostID) {
-			wg.Go(func() { _ = n.sendTo(ctx, t.HostID, "gossip.notifyup", n.gossip.statesOf([]string{n.hostID}), nil) })
+	for _, t := range n.g0.state().sorted() {
+		if ip, ok := n.addressOf(t.HostID); ok && t.State == rules.Normal && t.HostID != n.hostID && n.gossip.alive(t.HostID) {
+			wg.Go(func() { n.gossip.exchange(n.ctx, t.HostID, ip) })
 		}
 	}
 	wg.Wait()

@@ -45,7 +45,7 @@ func (c *scaledClock) Real(d time.Duration) time.Duration {
 // gate holds back a paused node, as SIGSTOP holds a process: nothing runs, sockets stay open.
 type gate struct {
 	mu     sync.Mutex
-	closed chan struct{} // nil when open; closed channel is replaced on resume
+	closed chan struct{} // nil when open
 }
 
 func (g *gate) pause() {

@@ -21,40 +21,10 @@ func (g *gossiper) alive(hostID string) bool {
 	return p != nil && p.alive
 }
 
-// addressOf returns the address that gossip knows for a host.
-func (g *gossiper) addressOf(hostID string) (string, bool) {
+// state returns what is known of a host, nil for nothing. It is never changed.
+func (g *gossiper) state(hostID string) *endpointState {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.me != nil && hostID == g.self {
-		return g.me.IP, true
-	}
-	if p := g.peers[hostID]; p != nil {
-		return p.st.IP, true
-	}
-	return "", false
-}
-
-// app returns one application state of a host, empty when it is not known.
-func (g *gossiper) app(hostID string, app int) string {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if st := g.stateLocked(hostID); st != nil {
-		return st.App[app].Value
-	}
-	return ""
-}
-
-// generationOf returns the generation of a host's last known process, 0 when it is not known.
-func (g *gossiper) generationOf(hostID string) int64 {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if st := g.stateLocked(hostID); st != nil {
-		return st.Gen
-	}
-	return 0
-}
-
-func (g *gossiper) stateLocked(hostID string) *endpointState {
 	if hostID == g.self {
 		return g.me
 	}
@@ -62,6 +32,30 @@ func (g *gossiper) stateLocked(hostID string) *endpointState {
 		return p.st
 	}
 	return nil
+}
+
+// addressOf returns the address that gossip knows for a host.
+func (g *gossiper) addressOf(hostID string) (string, bool) {
+	if st := g.state(hostID); st != nil {
+		return st.IP, true
+	}
+	return "", false
+}
+
+// app returns one application state of a host, empty when it is not known.
+func (g *gossiper) app(hostID string, app int) string {
+	if st := g.state(hostID); st != nil {
+		return st.App[app].Value
+	}
+	return ""
+}
+
+// generationOf returns the generation of a host's last known process, 0 when it is not known.
+func (g *gossiper) generationOf(hostID string) int64 {
+	if st := g.state(hostID); st != nil {
+		return st.Gen
+	}
+	return 0
 }
 
 // endpointView is one endpoint as the failure detector API prints it.
@@ -87,15 +81,6 @@ func (g *gossiper) view() []endpointView {
 		return cmp.Or(compareIP(a.IP, b.IP), cmp.Compare(a.HostID, b.HostID))
 	})
 	return out
-}
-
-func (g *gossiper) generation() int64 {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if g.me == nil {
-		return 0
-	}
-	return g.me.Gen
 }
 
 // compareIP orders addresses by number, as a std::set of them does.

@@ -4,9 +4,11 @@ package scyllasim
 
 import (
 	"context"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 )
@@ -49,30 +51,16 @@ func (e *endpointState) newer(o *endpointState) bool {
 
 func (e *endpointState) status() string {
 	if v, ok := e.App[appStatus]; ok {
-		for i := range len(v.Value) {
-			if v.Value[i] == ',' {
-				return v.Value[:i]
-			}
-		}
-		return v.Value
+		status, _, _ := strings.Cut(v.Value, ",")
+		return status
 	}
 	return "UNKNOWN"
 }
 
-type gossipDigest struct {
-	HostID string `json:"h"`
-	Gen    int64  `json:"g"`
-	Ver    int64  `json:"v"`
-}
-
-type gossipSyn struct {
-	Group0  string         `json:"group0"`
-	Digests []gossipDigest `json:"digests"`
-}
-
-type gossipAck struct {
+// gossipStates are all endpoints that a node knows of; both sides of an exchange send them.
+type gossipStates struct {
+	Group0 string           `json:"group0"`
 	States []*endpointState `json:"states"`
-	Wants  []string         `json:"wants"`
 }
 
 type peerView struct {
@@ -147,10 +135,7 @@ func (g *gossiper) set(app int, value string) {
 	}
 	c := *g.me
 	c.Ver++
-	c.App = make(map[int]appValue, len(g.me.App)+1)
-	for k, v := range g.me.App {
-		c.App[k] = v
-	}
+	c.App = maps.Clone(g.me.App)
 	c.App[app] = appValue{Value: value, Version: c.Ver}
 	g.me = &c
 }
@@ -191,14 +176,6 @@ func (g *gossiper) stop(ctx context.Context, announce bool) {
 		})
 	}
 	wg.Wait()
-}
-
-func (g *gossiper) digestsLocked() []gossipDigest {
-	out := []gossipDigest{{g.me.HostID, g.me.Gen, g.me.Ver}}
-	for id, p := range g.peers {
-		out = append(out, gossipDigest{id, p.st.Gen, p.st.Ver})
-	}
-	return out
 }
 
 func (g *gossiper) rounds(ctx context.Context) {
@@ -248,74 +225,42 @@ func (g *gossiper) rounds(ctx context.Context) {
 	}
 }
 
-// exchange sends digests to one peer, merges the newer states of its answer and sends the states that the peer asks for.
+// exchange sends a peer all states that are known here, and merges those of its answer.
 func (g *gossiper) exchange(ctx context.Context, hostID, ip string) {
 	cctx, cancel := context.WithTimeout(ctx, max(g.clock.Real(4*time.Second), time.Second))
 	defer cancel()
-	g.mu.Lock()
-	if !g.enabled {
-		g.mu.Unlock()
-		return
-	}
-	syn := gossipSyn{Group0: g.group0(), Digests: g.digestsLocked()}
-	g.mu.Unlock()
-	var ack gossipAck
-	id, err := g.call(cctx, hostID, ip, "gossip.syn", syn, &ack)
-	if err != nil {
-		return
-	}
-	g.merge(ack.States)
-	if len(ack.Wants) > 0 {
-		_, _ = g.call(cctx, id, ip, "gossip.ack2", g.statesOf(ack.Wants), nil)
+	var theirs gossipStates
+	if mine := g.states(); len(mine.States) > 0 {
+		if _, err := g.call(cctx, hostID, ip, "gossip.syn", mine, &theirs); err == nil {
+			g.merge(theirs.States)
+		}
 	}
 }
 
-func (g *gossiper) statesOf(ids []string) []*endpointState {
+// states are empty while gossip is off.
+func (g *gossiper) states() gossipStates {
+	out := gossipStates{Group0: g.group0()}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	var out []*endpointState
-	for _, id := range ids {
-		if id == g.self {
-			out = append(out, g.me)
-		} else if p := g.peers[id]; p != nil && p.st.Gen > 0 {
-			out = append(out, p.st)
+	if !g.enabled {
+		return out
+	}
+	out.States = append(out.States, g.me)
+	for _, p := range g.peers {
+		if p.st.Gen > 0 {
+			out.States = append(out.States, p.st)
 		}
 	}
 	return out
 }
 
-// handleSyn returns the states that are newer here and the host IDs of the states that are newer at the sender.
-func (g *gossiper) handleSyn(s gossipSyn) gossipAck {
-	mine := g.group0()
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	var ack gossipAck
-	if !g.enabled || (s.Group0 != "" && mine != "" && s.Group0 != mine) {
-		return ack
+func (g *gossiper) handleSyn(s gossipStates) gossipStates {
+	mine := g.states()
+	if s.Group0 != "" && mine.Group0 != "" && s.Group0 != mine.Group0 {
+		return gossipStates{}
 	}
-	seen := map[string]gossipDigest{}
-	for _, d := range s.Digests {
-		seen[d.HostID] = d
-	}
-	offer := func(st *endpointState) {
-		d, ok := seen[st.HostID]
-		if st.Gen > 0 && (!ok || st.newer(&endpointState{Gen: d.Gen, Ver: d.Ver})) {
-			ack.States = append(ack.States, st)
-		}
-	}
-	offer(g.me)
-	for _, p := range g.peers {
-		offer(p.st)
-	}
-	for _, d := range s.Digests {
-		if d.HostID == g.self || d.Gen == 0 {
-			continue
-		}
-		if p := g.peers[d.HostID]; p == nil || (&endpointState{Gen: d.Gen, Ver: d.Ver}).newer(p.st) {
-			ack.Wants = append(ack.Wants, d.HostID)
-		}
-	}
-	return ack
+	g.merge(s.States)
+	return mine
 }
 
 func (g *gossiper) merge(states []*endpointState) {

@@ -27,9 +27,7 @@ func (n *Node) handle(ctx context.Context, r *rpcRequest) (any, error) {
 		}
 		return nil, nil
 	case "gossip.syn":
-		return with(r.Body, func(s gossipSyn) (gossipAck, error) { return n.gossip.handleSyn(s), nil })
-	case "gossip.ack2", "gossip.notifyup":
-		return with(r.Body, func(states []*endpointState) (any, error) { n.gossip.merge(states); return nil, nil })
+		return with(r.Body, func(s gossipStates) (gossipStates, error) { return n.gossip.handleSyn(s), nil })
 	case "gossip.shutdown":
 		return with(r.Body, func(s endpointState) (any, error) {
 			if s.HostID != r.From {

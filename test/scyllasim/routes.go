@@ -35,7 +35,7 @@ var apiRoutes = map[string]apiRoute{
 	"GET /storage_service/schema_version":         {4, (*Node).apiSchema},
 	"GET /storage_proxy/schema_versions":          {4, (*Node).apiSchemas},
 	"GET /storage_service/load":                   {4, func(n *Node, _ apiCall) (any, error) { return n.load(), nil }},
-	"GET /storage_service/generation_number":      {4, func(n *Node, _ apiCall) (any, error) { return n.gossip.generation(), nil }},
+	"GET /storage_service/generation_number":      {4, func(n *Node, _ apiCall) (any, error) { return n.gossip.generationOf(n.hostID), nil }},
 	"GET /storage_service/keyspaces":              {4, (*Node).apiKeyspaces},
 	"GET /storage_service/describe_ring/{}":       {4, (*Node).apiDescribeRing},
 	"GET /column_family":                          {4, (*Node).apiTables},
