@@ -13,37 +13,21 @@ import (
 )
 
 // Relays returns at most most members whose reporters can relay the controller's view to a member
-// that does not receive it. They have joined and have a Service here. They are from as many racks
-// as possible, and differ between members.
+// that does not receive it. They have joined and have a Service here. They are spread evenly over
+// all, and so over the racks, and differ between members.
 func (c *Cluster) Relays(member string, most int) []string {
-	type place struct{ datacenter, rack string }
-	var racks []place
-	of := map[place][]string{}
+	var all []string // ordered by datacenter and rack
 	for i := range c.all.Nodes() {
 		n := &c.all.Nodes()[i]
-		if n.Member == "" || n.Member == member || !n.Joined || n.Removed || c.ix.services[n.Member] == nil {
-			continue
+		if n.Member != "" && n.Member != member && n.Joined && !n.Removed && c.ix.services[n.Member] != nil {
+			all = append(all, n.Member)
 		}
-		at := place{n.Datacenter, n.Rack}
-		if of[at] == nil {
-			racks = append(racks, at)
-		}
-		of[at] = append(of[at], n.Member)
 	}
 	sum := fnv.New32a()
 	_, _ = sum.Write([]byte(member))
-	start := int(sum.Sum32() >> 1)
-	var out []string
-	for round := 0; len(racks) > 0 && len(out) < most; round++ {
-		before := len(out)
-		for i := range racks {
-			if here := of[racks[(start+i)%len(racks)]]; round < len(here) && len(out) < most {
-				out = append(out, here[(start+round)%len(here)])
-			}
-		}
-		if len(out) == before {
-			break
-		}
+	out := make([]string, min(most, len(all)))
+	for i := range out {
+		out[i] = all[(int(sum.Sum32()>>1)+i*len(all)/len(out))%len(all)]
 	}
 	return out
 }
