@@ -29,8 +29,8 @@ const (
 	repeat = time.Minute
 	// missingService is the interval of polls for a missing member Service.
 	missingService = 2 * time.Second
-	// StabilityLook is the interval between judgements while all nodes must stay UP.
-	StabilityLook = 2 * time.Second
+	// stabilityLook is the interval between judgements while all nodes must stay UP.
+	stabilityLook = 2 * time.Second
 	// shortest is the minimum pause: each judgement costs the API server a dozen requests.
 	shortest = time.Second
 )
