@@ -7,7 +7,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
 	"strings"
+	"time"
 
 	"mvdan.cc/sh/v3/interp"
 	"mvdan.cc/sh/v3/syntax"
@@ -133,4 +138,79 @@ func findTool(args []string) tool {
 		}
 	}
 	return nil
+}
+
+// shellTools are the commands that scripts of init containers and hooks need, with the options that they use.
+var shellTools = map[string]func(ctx context.Context, args []string, hc interp.HandlerContext) error{
+	"cat": toolCat, "cp": toolCopy, "sleep": toolSleep,
+}
+
+// inFolder makes a path of the script absolute. The shell's working folder is not the process's.
+func inFolder(hc interp.HandlerContext, path string) string {
+	if filepath.IsAbs(path) {
+		return path
+	}
+	return filepath.Join(hc.Dir, path)
+}
+
+// toolCopy copies what is in a folder.
+func toolCopy(_ context.Context, args []string, hc interp.HandlerContext) error {
+	if len(args) != 3 || args[0] != "-r" || !strings.HasSuffix(args[1], "/.") {
+		return errors.New("only cp -r FOLDER/. FOLDER is simulated")
+	}
+	return copyTree(inFolder(hc, args[1]), inFolder(hc, args[2]))
+}
+
+func copyTree(from, to string) error {
+	return filepath.WalkDir(from, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		rel, err := filepath.Rel(from, path)
+		if err != nil {
+			return err
+		}
+		dst := filepath.Join(to, rel)
+		if d.IsDir() {
+			return os.MkdirAll(dst, 0o755)
+		}
+		fi, err := os.Stat(path)
+		if err != nil {
+			return err
+		}
+		b, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		return os.WriteFile(dst, b, fi.Mode().Perm())
+	})
+}
+
+func toolCat(_ context.Context, files []string, hc interp.HandlerContext) error {
+	if len(files) == 0 {
+		_, err := io.Copy(hc.Stdout, hc.Stdin)
+		return err
+	}
+	for _, f := range files {
+		b, err := os.ReadFile(inFolder(hc, f))
+		if err != nil {
+			return err
+		}
+		_, _ = hc.Stdout.Write(b)
+	}
+	return nil
+}
+
+// toolSleep waits seconds.
+func toolSleep(ctx context.Context, args []string, _ interp.HandlerContext) error {
+	n, err := strconv.ParseFloat(strings.Join(args, " "), 64)
+	if err != nil {
+		return fmt.Errorf("invalid time interval %q", args)
+	}
+	select {
+	case <-time.After(time.Duration(n * float64(time.Second))):
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }

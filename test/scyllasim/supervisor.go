@@ -4,7 +4,14 @@ package scyllasim
 
 import (
 	"context"
+	"encoding/xml"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
 	"os"
+	"slices"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -19,9 +26,8 @@ type supervisor struct {
 	minUptime time.Duration
 	stopWait  time.Duration
 
-	mu      sync.Mutex
-	info    processInfo
-	program func(os.Signal) // signals the program; nil while it does not run
+	mu   sync.Mutex
+	info processInfo
 }
 
 // processInfo is the answer of supervisor.getProcessInfo, with supervisord's names and numbers.
@@ -61,10 +67,7 @@ func (s *supervisor) run(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		s.note(func(p *processInfo) {
-			*p = processInfo{state: "STARTING", start: time.Now().Unix(), stop: p.stop}
-			s.program = sig
-		})
+		s.note(func(p *processInfo) { *p = processInfo{state: "STARTING", start: time.Now().Unix(), stop: p.stop} })
 		exited := make(chan int, 1)
 		go func() { exited <- wait() }()
 		code, ended := s.watch(ctx, exited, s.clock.After(s.minUptime))
@@ -132,17 +135,91 @@ func (s *supervisor) ended(state string, code int) {
 		if state == "BACKOFF" {
 			p.spawnerr = "Exited too quickly (process log may have details)"
 		}
-		s.program = nil
 	})
 }
 
-// signal sends a signal to the program; false while it does not run.
-func (s *supervisor) signal(sig os.Signal) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.program == nil {
-		return false
+// supervisorAddress is where the image's supervisord listens, for any container of the Pod and without credentials; SCYLLASIM_SUPERVISOR is another one.
+const supervisorAddress = "127.0.0.1:9001"
+
+// programName is that of the image's conf.d file.
+const programName = "scylla"
+
+// Faults of supervisord.
+const (
+	faultUnknownMethod = 1
+	faultBadName       = 10
+)
+
+// listen answers XML-RPC until the returned function is called. Where the port is taken, supervisord would end; here other nodes share the machine in tests.
+func (s *supervisor) listen(ctx context.Context, address string) (stop func()) {
+	l, err := new(net.ListenConfig).Listen(ctx, "tcp", address)
+	if err != nil {
+		s.say("WARN supervisord does not listen: %v", err)
+		return func() {}
 	}
-	s.program(sig)
-	return true
+	server := &http.Server{Handler: s, ReadHeaderTimeout: time.Minute}
+	go func() { _ = server.Serve(l) }()
+	return func() { _ = server.Close() }
+}
+
+// ServeHTTP answers supervisor.getProcessInfo at /RPC2.
+func (s *supervisor) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(io.LimitReader(r.Body, 64<<10))
+	var call struct {
+		Method string   `xml:"methodName"`
+		Params []string `xml:"params>param>value>string"`
+	}
+	switch {
+	case r.URL.Path != "/RPC2":
+		http.NotFound(w, r)
+		return
+	case err != nil || xml.Unmarshal(body, &call) != nil:
+		http.Error(w, "Bad Request", http.StatusBadRequest)
+		return
+	}
+	w.Header().Set("Content-Type", "text/xml")
+	_, _ = io.WriteString(w, s.answer(call.Method, call.Params))
+}
+
+func (s *supervisor) answer(method string, params []string) string {
+	named := len(params) > 0 && slices.Contains([]string{programName, programName + ":" + programName}, params[0])
+	switch {
+	case method == "supervisor.getProcessInfo" && named:
+		return rpcValue(s.processInfo().xml(time.Now().Unix()))
+	case method == "supervisor.getProcessInfo":
+		return rpcFault(faultBadName, "BAD_NAME: "+strings.Join(params, " "))
+	}
+	return rpcFault(faultUnknownMethod, "UNKNOWN_METHOD")
+}
+
+func (p processInfo) xml(now int64) string {
+	var b strings.Builder
+	b.WriteString("<struct>\n")
+	for _, m := range []struct {
+		name  string
+		value any
+	}{
+		{"name", programName}, {"group", programName}, {"start", p.start}, {"stop", p.stop}, {"now", now}, {"state", processStates[p.state]},
+		{"statename", p.state}, {"spawnerr", p.spawnerr}, {"exitstatus", p.exit}, {"logfile", "/dev/stdout"}, {"stdout_logfile", "/dev/stdout"},
+		{"stderr_logfile", "/dev/stderr"}, {"pid", map[bool]int{true: 2}[p.state == "STARTING" || p.state == "RUNNING"]}, {"description", p.spawnerr},
+	} {
+		kind := "int"
+		if _, is := m.value.(string); is {
+			kind = "string"
+		}
+		fmt.Fprintf(&b, "<member>\n<name>%s</name>\n<value><%s>%v</%[2]s></value>\n</member>\n", m.name, kind, m.value)
+	}
+	b.WriteString("</struct>")
+	return b.String()
+}
+
+const rpcHead = "<?xml version='1.0'?>\n<methodResponse>\n"
+
+func rpcValue(value string) string {
+	return rpcHead + "<params>\n<param>\n<value>" + value + "</value>\n</param>\n</params>\n</methodResponse>\n"
+}
+
+func rpcFault(number int, text string) string {
+	return fmt.Sprintf("%s<fault>\n<value><struct>\n<member>\n<name>faultCode</name>\n<value><int>%d</int></value>\n</member>\n"+
+		"<member>\n<name>faultString</name>\n<value><string>%s</string></value>\n</member>\n</struct></value>\n</fault>\n</methodResponse>\n", rpcHead, number, text)
 }
