@@ -131,10 +131,10 @@ func (n *Node) openSystemLocal() (hostID string, gen int64, err error) {
 
 // assemble makes the services that join uses; they run from join on.
 func (n *Node) assemble(hostID string, seeds []string) {
-	n.g0 = newGroup0(filepath.Join(n.o.Dir, "data", "system", "scyllasim-group0"), hostID, n.clock, n.log, &n.gate)
+	n.g0 = newGroup0(filepath.Join(n.o.Dir, "data", "system", "scyllasim-group0"), hostID, n.clock, n.log)
 	n.peers = journal{dir: filepath.Join(n.o.Dir, "data", "system", "peers-37f71aca7dc2383ba70672528af04d4f"), prefix: "scyllasim-peers"}
 	n.gossip = &gossiper{
-		self: hostID, byHostID: n.v.GossipByHostID(), clock: n.clock, log: n.log, gate: &n.gate, fdTimeout: n.o.FailureDetectorTimeout,
+		self: hostID, byHostID: n.v.GossipByHostID(), clock: n.clock, log: n.log, fdTimeout: n.o.FailureDetectorTimeout,
 		peers: map[string]*peerView{}, liveChanged: make(chan struct{}), ctx: n.ctx,
 		seeds: func() []string {
 			// Names are looked up again: pods change their addresses.
@@ -149,7 +149,7 @@ func (n *Node) assemble(hostID string, seeds []string) {
 	}
 	n.tr = &transport{
 		cluster: n.o.ClusterName, hostID: hostID, ip: n.o.BroadcastAddress, port: n.o.StoragePort,
-		network: n.o.Network, gate: &n.gate, handler: n.handle,
+		network: n.o.Network, handler: n.handle,
 		banned: func(id string) bool { return rules.Banned(n.g0.state(), id) }, notice: n.v.BanNotice(),
 		onBanned: func(by string) {
 			if n.v.BanNotice() {

@@ -196,7 +196,7 @@ func TestSupervisor(t *testing.T) {
 				starts := 0
 				var said []string
 				s := &supervisor{
-					minUptime: time.Second, stopWait: time.Minute, clock: NewClock(1),
+					minUptime: time.Second, stopWait: time.Minute, clock: newClock(1),
 					say: func(f string, a ...any) { mu.Lock(); said = append(said, fmt.Sprintf(f, a...)); mu.Unlock() },
 					start: func() (func() int, func(os.Signal), error) {
 						mu.Lock()

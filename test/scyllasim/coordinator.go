@@ -35,9 +35,6 @@ func (n *Node) runCoordinator() {
 func (n *Node) coordinate(ctx context.Context) {
 	lastOrphans := n.clock.Now()
 	for ctx.Err() == nil {
-		if n.gate.wait(ctx) != nil {
-			return
-		}
 		worked, err := n.coordinateOnce(ctx)
 		if err != nil && ctx.Err() == nil {
 			n.log.warn("raft_topology", "topology change coordinator fiber got error %v", err)

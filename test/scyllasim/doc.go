@@ -7,7 +7,7 @@
 // joins that are cancelled and poison their data directory, decommission, removenode, replace by host ID, and what
 // `scylla sstable query` can and cannot see on disk.
 //
-// It must not offer a way to lie. No call sets a status: faults come from outside (stop, kill, pause, cut the network), and every answer
+// It must not offer a way to lie. No call sets a status: faults come from outside (stop, kill, cut the network), and every answer
 // follows from what the node itself has seen. What it decides as ScyllaDB does is package rules, which test/simulation uses as well. It imports nothing of the
 // product: shared code would be a shared mistake.
 package scyllasim

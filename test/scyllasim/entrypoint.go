@@ -65,7 +65,7 @@ func EntrypointCommand(ctx context.Context, args []string, env func(string) stri
 		speed = s
 	}
 	s := &supervisor{
-		say: say, clock: NewClock(speed), minUptime: time.Second, stopWait: 15 * time.Minute,
+		say: say, clock: newClock(speed), minUptime: time.Second, stopWait: 15 * time.Minute,
 		start: func() (func() int, func(os.Signal), error) {
 			cmd := exec.Command(self, flags.without("dc", "rack")...)
 			cmd.Args[0] = "scylla"

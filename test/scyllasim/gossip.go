@@ -74,9 +74,8 @@ type peerView struct {
 type gossiper struct {
 	self      string
 	byHostID  bool // since 2025.2 endpoints are keyed by host ID; before, a newer node takes over an address
-	clock     Clock
+	clock     *clock
 	log       *logger
-	gate      *gate
 	fdTimeout time.Duration
 	// call reaches a peer; hostID may be empty when only the address is known.
 	call func(ctx context.Context, hostID, ip, method string, in, out any) (string, error)
@@ -218,9 +217,6 @@ func (g *gossiper) rounds(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-g.clock.After(gossipInterval):
-		}
-		if g.gate.wait(ctx) != nil {
-			return
 		}
 	}
 }

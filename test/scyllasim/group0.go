@@ -20,9 +20,8 @@ import (
 // committed once a majority of the voters has stored it. A minority can neither elect nor commit, and two leaders cannot both commit.
 type group0 struct {
 	self    string
-	clock   Clock
+	clock   *clock
 	log     *logger
-	gate    *gate
 	send    func(ctx context.Context, hostID, method string, in, out any) error
 	onApply func(old, cur *topology)
 
@@ -55,9 +54,9 @@ type group0 struct {
 
 var errNotLeader = errors.New("not a leader")
 
-func newGroup0(dir, self string, clock Clock, log *logger, g *gate) *group0 {
+func newGroup0(dir, self string, clock *clock, log *logger) *group0 {
 	return &group0{
-		journal: journal{dir: dir, prefix: "group0"}, self: self, clock: clock, log: log, gate: g,
+		journal: journal{dir: dir, prefix: "group0"}, self: self, clock: clock, log: log,
 		beat:     max(clock.Real(500*time.Millisecond), 100*time.Millisecond),
 		election: max(clock.Real(2*time.Second), 700*time.Millisecond),
 		changed:  make(chan struct{}),
@@ -99,9 +98,6 @@ func (g *group0) start(ctx context.Context) {
 				g.stepDown()
 				return
 			case <-time.After(g.election/4 + rand.N(g.election/4)):
-			}
-			if g.gate.wait(ctx) != nil {
-				continue
 			}
 			g.mu.Lock()
 			voter := g.acc != nil && slices.Contains(g.acc.Voters, g.self)

@@ -307,9 +307,6 @@ func (n *Node) awaitResponse() error {
 		case <-n.stopCh:
 			return errInterrupted
 		case r := <-n.joinResp:
-			if err := n.gate.wait(n.ctx); err != nil {
-				return err
-			}
 			if !r.Accept {
 				r.reply <- nil
 				if n.o.BanNoticeFirst && n.v.BanNotice() {
@@ -389,9 +386,6 @@ func (n *Node) awaitNormal(replacing bool) error {
 			return errInterrupted
 		case <-n.ctx.Done():
 			return n.ctx.Err()
-		}
-		if err := n.gate.wait(n.ctx); err != nil {
-			return err
 		}
 	}
 }

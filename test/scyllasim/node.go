@@ -39,9 +39,8 @@ var errInterrupted = errors.New("startup interrupted")
 type Node struct {
 	o     Options
 	v     rules.Version
-	clock Clock
+	clock *clock
 	log   *logger
-	gate  gate
 
 	ctx    context.Context // ends with the process
 	cancel context.CancelFunc
@@ -103,7 +102,7 @@ func StartNode(ctx context.Context, o Options) (*Node, error) {
 		return nil, fmt.Errorf("start node: ScyllaDB %s has no zero-token nodes; simulate 6.2 or later, or leave out --join-ring=false", v)
 	}
 	n := &Node{
-		o: o, v: v, clock: o.Clock, log: &logger{w: o.Log},
+		o: o, v: v, clock: newClock(o.Speed), log: &logger{w: o.Log},
 		stopCh: make(chan struct{}), done: make(chan struct{}), ready: make(chan struct{}), started: time.Now(), nonce: uuid.NewString(),
 		mode: rules.ModeStarting, modeCh: make(chan struct{}),
 		joinResp: make(chan joinResponse, 8), bannedCh: make(chan string, 1), taken: map[string]bool{},
@@ -183,12 +182,6 @@ func (n *Node) Stop() {
 	<-n.done
 }
 
-// Pause freezes the process as SIGSTOP does: its sockets stay open and nothing answers.
-func (n *Node) Pause() { n.gate.pause() }
-
-// Resume undoes Pause.
-func (n *Node) Resume() { n.gate.resume() }
-
 func (n *Node) finish(code int, err error) {
 	n.mu.Lock()
 	if !n.ended {
@@ -219,7 +212,7 @@ func (n *Node) sleep(d time.Duration) error {
 	case <-n.ctx.Done():
 		return n.ctx.Err()
 	}
-	return n.gate.wait(n.ctx)
+	return n.ctx.Err()
 }
 
 // minTimeout is the shortest wall time that one node waits for another's answer. A fast clock must not turn a busy machine
@@ -255,7 +248,6 @@ func (n *Node) run() {
 		case <-n.stopCh:
 		case <-n.ctx.Done():
 		}
-		_ = n.gate.wait(n.ctx) // a paused process takes no signal
 	}
 	var se *startupError
 	switch {
@@ -331,7 +323,6 @@ func (n *Node) sleepQuiet(d time.Duration) error {
 
 func (n *Node) cleanup() {
 	n.cancel()
-	n.gate.resume()
 	if n.apiSrv != nil {
 		_ = n.apiSrv.Close()
 	}

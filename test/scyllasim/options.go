@@ -72,8 +72,6 @@ type Options struct {
 
 	// Log receives log lines; nil discards them (Node.Log still has them).
 	Log io.Writer
-	// Clock overrides Speed.
-	Clock Clock
 	// Network is a firewall shared by nodes of one process; nil means none.
 	Network *Network
 }
@@ -119,9 +117,6 @@ func (o *Options) defaults() error {
 	}
 	if len(o.Seeds) == 0 {
 		o.Seeds = []string{o.BroadcastAddress}
-	}
-	if o.Clock == nil {
-		o.Clock = NewClock(o.Speed)
 	}
 	return nil
 }

@@ -41,9 +41,6 @@ func (g *group0) syncPeersLocked() {
 
 func (g *group0) replicate(ctx context.Context, id string, kick <-chan struct{}) {
 	for {
-		if g.gate.wait(ctx) != nil {
-			return
-		}
 		g.mu.Lock()
 		if !g.leading || ctx.Err() != nil {
 			g.mu.Unlock()

@@ -130,14 +130,9 @@ func (n *Node) startAPI() error {
 }
 
 func (n *Node) serveAPI(w http.ResponseWriter, r *http.Request) {
-	if n.gate.wait(n.ctx) != nil {
-		dropConnection(w)
-		return
-	}
 	out, err := n.route(r)
-	if n.gate.wait(n.ctx) != nil {
-		dropConnection(w)
-		return
+	if n.ctx.Err() != nil {
+		panic(http.ErrAbortHandler) // the process behind the connection is gone
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Server", "Seastar httpd")
@@ -154,13 +149,6 @@ func (n *Node) serveAPI(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	_, _ = w.Write(appendJSON(nil, out))
-}
-
-// dropConnection ends a connection without an answer: the process behind it is gone.
-func dropConnection(w http.ResponseWriter) {
-	if c, _, err := http.NewResponseController(w).Hijack(); err == nil {
-		_ = c.Close()
-	}
 }
 
 func (n *Node) route(r *http.Request) (any, error) {

@@ -41,7 +41,6 @@ type transport struct {
 	cluster, hostID, ip string
 	port                int
 	network             *Network
-	gate                *gate
 	handler             func(ctx context.Context, r *rpcRequest) (any, error)
 	// banned says whether a caller's host ID is refused; notice says whether it is told so (since 2026.1).
 	banned   func(hostID string) bool
@@ -80,7 +79,7 @@ func acceptAll(ctx context.Context, l net.Listener, wg *sync.WaitGroup, serve fu
 
 func (t *transport) serve(c net.Conn) {
 	var r rpcRequest
-	if json.NewDecoder(c).Decode(&r) != nil || t.gate.wait(t.ctx) != nil {
+	if json.NewDecoder(c).Decode(&r) != nil {
 		return
 	}
 	out := rpcResponse{HostID: t.hostID}
@@ -102,7 +101,7 @@ func (t *transport) serve(c net.Conn) {
 			out.Err = err.Error()
 		}
 	}
-	if b, err := json.Marshal(out); err == nil && t.gate.wait(t.ctx) == nil {
+	if b, err := json.Marshal(out); err == nil {
 		_, _ = c.Write(b)
 	}
 }
@@ -128,9 +127,6 @@ func (t *transport) call(ctx context.Context, hostID, ip, method string, in, out
 	var rep rpcResponse
 	if _, err = c.Write(b); err == nil {
 		err = json.NewDecoder(c).Decode(&rep)
-	}
-	if err == nil {
-		err = t.gate.wait(ctx)
 	}
 	switch {
 	case err != nil:

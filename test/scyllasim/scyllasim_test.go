@@ -187,22 +187,6 @@ func TestCleanStopIsDownAtOnceAndKillOnlyByDetector(t *testing.T) {
 	})
 }
 
-func TestPausedNodeIsDownUntilResumed(t *testing.T) {
-	inBubble(t, 2, Options{}, func(t *testing.T, c *Cluster) {
-		p := c.Node(1)
-		p.Pause()
-		waitDown(t, c.Node(0), p.Address())
-		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-		defer cancel()
-		if _, _, err := p.Request(ctx, "GET", "/system/uptime_ms"); err == nil {
-			t.Error("a paused node answers")
-		}
-		p.Resume()
-		waitUp(t, c.Node(0), p.Address())
-		waitUp(t, p, c.Node(0).Address())
-	})
-}
-
 func TestRestartedNodeSeesEverybodyDownAtFirst(t *testing.T) {
 	inBubble(t, 3, Options{}, func(t *testing.T, c *Cluster) {
 		c.Node(1).Stop()

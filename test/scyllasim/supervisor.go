@@ -21,7 +21,7 @@ import (
 type supervisor struct {
 	start func() (wait func() int, signal func(os.Signal), err error)
 	say   func(format string, args ...any)
-	clock Clock
+	clock *clock
 	// minUptime is how long the program must run to count as started; faster deaths back off and end after three retries.
 	minUptime time.Duration
 	stopWait  time.Duration

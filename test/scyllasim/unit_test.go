@@ -45,7 +45,7 @@ func TestVotersChangeOneAtATime(t *testing.T) {
 func TestVoteIsRefusedToACandidateThatLags(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	g := newGroup0(dir, "b", NewClock(1), &logger{}, &gate{})
+	g := newGroup0(dir, "b", newClock(1), &logger{})
 	if err := g.create(&topology{Voters: []string{"a", "b", "c"}}); err != nil {
 		t.Fatal(err)
 	}
@@ -70,7 +70,7 @@ func TestVoteIsRefusedToACandidateThatLags(t *testing.T) {
 		t.Error("a deposed leader is followed")
 	}
 	// What was stored survives a restart.
-	again := newGroup0(dir, "b", NewClock(1), &logger{}, &gate{})
+	again := newGroup0(dir, "b", newClock(1), &logger{})
 	if ok, err := again.load(); !ok || err != nil || again.p.Term < 11 {
 		t.Errorf("%v %v %+v", ok, err, again.p.Term)
 	}
