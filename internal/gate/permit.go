@@ -46,7 +46,9 @@ func (g *Gate) unpermitted(v bootstrap.Verdict, known *cluster.Cluster, final bo
 			p.Back = g.wentBack(p.View, now)
 			// This reading may be older than an earlier one: the newest view counts.
 			p.View = g.permits.views.Latest()
-			p.Old = g.tooOld(now)
+			if !g.Launcher || !byOlder(known) {
+				p.Old = g.tooOld(now)
+			}
 		} else {
 			// the report was deleted: its views never advance
 			p.Old = words.New(words.ViewNotSeenToAdvance)
@@ -124,6 +126,13 @@ func (g *Gate) tooOld(now time.Time) words.Message {
 			g.policy.ViewLimit.Duration.String())
 	}
 	return words.Message{}
+}
+
+// byOlder reports whether a controller of an earlier release, which labels its report, writes the
+// views. It renews none for a launcher, but the Lease and the members' answers still count. Removed
+// in the next release.
+func byOlder(c *cluster.Cluster) bool {
+	return ours(c) && c.StatusReport.Labels[api.LabelCluster] != ""
 }
 
 // wentBack is set if the API server has returned older views for longer than any delay. After an

@@ -216,7 +216,6 @@ func identify(status, stored *api.ScyllaDBStatusReport) {
 
 // assembled are the reports of what the controller reads.
 func (w *world) assembled(c *cluster.Cluster) ([]api.ScyllaDBDatacenterNodesStatusReport, *api.ScyllaDBStatusReport) {
-	ours := map[string]string{api.LabelManagedBy: api.ManagedByUs, api.LabelCluster: clusterName}
 	var reports []api.ScyllaDBDatacenterNodesStatusReport
 	for _, d := range c.LocalReports() {
 		labels := setLabels(scope.Place{Cluster: clusterName, Datacenter: d.Datacenter})
@@ -229,7 +228,7 @@ func (w *world) assembled(c *cluster.Cluster) ([]api.ScyllaDBDatacenterNodesStat
 	foreign, copies := w.foreign()
 	reports = append(reports, copies...)
 	status := c.ClusterReport(foreign, nil)
-	status.ObjectMeta = metav1.ObjectMeta{Namespace: namespace, Name: clusterName, Labels: ours}
+	status.ObjectMeta = metav1.ObjectMeta{Namespace: namespace, Name: clusterName, Labels: map[string]string{api.LabelManagedBy: api.ManagedByUs}}
 	return reports, status
 }
 

@@ -617,7 +617,7 @@ func TestAMemberThatLostItsVolumeIsNoRestart(t *testing.T) {
 
 func failedJoin() *api.ScyllaDBStatusReport {
 	return &api.ScyllaDBStatusReport{
-		ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "demo", Labels: map[string]string{api.LabelManagedBy: api.ManagedByUs, api.LabelCluster: "demo"}},
+		ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "demo", Labels: map[string]string{api.LabelManagedBy: api.ManagedByUs}},
 		Status: api.ScyllaDBStatusReportStatus{Operations: []api.NodeOperation{
 			{Type: "bootstrap", State: "failed", HostID: idNew, Error: "Canceled. Dead nodes: {" + idB + "}"},
 		}},

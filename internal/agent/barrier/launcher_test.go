@@ -109,6 +109,46 @@ func TestTheLauncherGoesOnWithTheBarriersWindow(t *testing.T) {
 	}
 }
 
+// TestAnOlderControllerRenewsNoViewForALauncher: its Lease and the members' answers are then all that shows that it, and they, are there. A barrier waits.
+func TestAnOlderControllerRenewsNoViewForALauncher(t *testing.T) {
+	older := map[string]string{api.LabelManagedBy: api.ManagedByUs, api.LabelCluster: "demo"}
+	for name, c := range map[string]struct {
+		labels                 map[string]string
+		launcher, leads, opens bool
+	}{
+		"it leads":                     {older, true, true, true},
+		"it does not lead":             {older, true, false, false},
+		"a controller of this release": {map[string]string{api.LabelManagedBy: api.ManagedByUs}, true, true, false},
+		"no controller of ours":        {map[string]string{api.LabelCluster: "demo"}, true, true, false},
+		"a barrier, for which it does": {older, false, true, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				rows := allUp()
+				if c.labels[api.LabelManagedBy] == "" {
+					rows = byOperator(rows)
+				}
+				w := withView(t, permittedView(), append(peers(), rows, lease("controller-1"))...)
+				r := &api.ScyllaDBStatusReport{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "demo"}}
+				w.update(r, func() { r.Labels = c.labels })
+				if c.launcher {
+					w.o.Launcher = &Launcher{Just: true}
+				}
+				ctx, done := running(t, w)
+				if c.leads {
+					w.renews(ctx)
+				}
+				if c.opens {
+					opens(t, done)
+					return
+				}
+				time.Sleep(time.Hour)
+				stillWaiting(t, done)
+			})
+		})
+	}
+}
+
 // TestAVolumeThatWasEmptyIsNoMembersOfBefore: etcd was restored, and the Service records the node that was replaced. The launcher starts its new volume as that node
 // only if the barrier of this Pod has not found it empty, or ScyllaDB has run here with that host ID.
 func TestAVolumeThatWasEmptyIsNoMembersOfBefore(t *testing.T) {
