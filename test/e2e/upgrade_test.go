@@ -58,6 +58,9 @@ func TestARunningControllerIsUpgradedAndGoesBack(t *testing.T) { // replaces the
 	f := inNamespace(t, w, "upgrade")
 	older, newer := f.releases()
 	f.installAnew(older)
+	if left := lacking(t, f.storedCRD()); len(left) != len(notYet) {
+		t.Fatalf("the older CRD lacks only %q", left)
+	}
 	f.must(w.Deploy(f.ctx, scenario.Cluster{Namespace: f.namespace, Mutate: func(s *appsv1.StatefulSet) {
 		shortGrace(s)
 		metav1.SetMetaDataAnnotation(&s.ObjectMeta, api.AnnotationHealthPrefix+healthpolicy.FieldStabilisation, "1s")
@@ -226,9 +229,6 @@ func (f *fixture) installAnew(r release) {
 		return apierrors.IsNotFound(err), "", client.IgnoreNotFound(err)
 	})
 	r.install(0)
-	if left := lacking(f.t, f.storedCRD()); len(left) != len(notYet) {
-		f.t.Fatalf("the older CRD lacks only %q", left)
-	}
 }
 
 func (f *fixture) storedCRD() []byte {

@@ -9,6 +9,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 
 	"github.com/kubectl-scylla/kubectl-scylla/test/cluster/image"
@@ -74,8 +75,7 @@ type Release struct {
 
 // BuildRelease builds a version of the module at root into dir, with more flags of the go command, as -overlay.
 func BuildRelease(ctx context.Context, root, dir, version string, more ...string) (*Release, error) {
-	r := &Release{Version: version, Ref: "localhost/scylla-agent:" + version,
-		Plugin: filepath.Join(dir, "kubectl-scylla-"+version), Archive: filepath.Join(dir, "scylla-agent-"+version+".tar")}
+	r := releaseIn(dir, version)
 	agent := filepath.Join(dir, "scylla-agent-"+version)
 	more = append(more, "-ldflags=-s -w -X github.com/kubectl-scylla/kubectl-scylla/internal/base/version.version="+version)
 	for pkg, out := range map[string]string{"./cmd/kubectl-scylla": r.Plugin, "./cmd/scylla-agent": agent} {
@@ -86,6 +86,35 @@ func BuildRelease(ctx context.Context, root, dir, version string, more ...string
 	spec := Agent(agent)
 	spec.Ref = r.Ref
 	return r, image.Write(r.Archive, spec)
+}
+
+func releaseIn(dir, version string) *Release {
+	return &Release{Version: version, Ref: "localhost/scylla-agent:" + version,
+		Plugin: filepath.Join(dir, "kubectl-scylla-"+version), Archive: filepath.Join(dir, "scylla-agent-"+version+".tar")}
+}
+
+// BuildCommit builds a commit of the repository at root as a version, once: it is kept in the user's cache folder.
+func BuildCommit(ctx context.Context, root, commit, version string) (*Release, error) {
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		return nil, fmt.Errorf("find the user's cache folder: %w", err)
+	}
+	dir := filepath.Join(cache, "kubectl-scylla", "commit-"+commit+"-"+version)
+	r := releaseIn(dir, version)
+	if _, err := os.Stat(r.Archive); err == nil {
+		return r, nil
+	}
+	tree := dir + ".tree"
+	unpack := exec.CommandContext(ctx, "sh", "-ec", `rm -rf "$2"; mkdir "$2"; git archive --output="$2/tar" "$1"; tar -xf "$2/tar" -C "$2"`, "sh", commit, tree)
+	unpack.Dir = root
+	defer os.RemoveAll(tree)
+	if text, err := unpack.CombinedOutput(); err != nil {
+		return nil, fmt.Errorf("read commit %s: %w\n%s", commit, err, text)
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return nil, fmt.Errorf("keep the build of commit %s: %w", commit, err)
+	}
+	return BuildRelease(ctx, tree, dir, version) // the archive, which is complete when it has its name, is the last
 }
 
 // Agent is scylla-agent's image: the binary, and a user other than root.

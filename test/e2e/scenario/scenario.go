@@ -7,6 +7,7 @@ package scenario
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -142,6 +143,10 @@ type Cluster struct {
 	Version string
 	// Env is added to ScyllaDB's container.
 	Env map[string]string
+	// Injected is the release that injects the manifest; nil for the build under test.
+	Injected *images.Release
+	// Only are the StatefulSets to apply; empty for all.
+	Only []string
 	// RootCredential is given to `inject`, in the cluster's own namespace: with managed its Secret is applied with the manifest. Empty: not given.
 	RootCredential string
 	// Mutate, when set, changes each StatefulSet before it is applied.
@@ -158,7 +163,8 @@ func (w *World) guarded(ctx context.Context, c Cluster) ([]*unstructured.Unstruc
 	if err != nil {
 		return nil, err
 	}
-	args := []string{"inject", "-f", "-", "--image", images.AgentRef}
+	by := cmp.Or(c.Injected, &images.Release{Plugin: w.Images.Plugin, Ref: images.AgentRef})
+	args := []string{"inject", "-f", "-", "--image", by.Ref}
 	if c.RootCredential != "" {
 		plain = strings.ReplaceAll(plain, "namespace: demo", "namespace: "+c.Namespace)
 		namespace := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{"name": c.Namespace}}}
@@ -167,7 +173,7 @@ func (w *World) guarded(ctx context.Context, c Cluster) ([]*unstructured.Unstruc
 		}
 		args = append(args, "--root-credential="+c.RootCredential)
 	}
-	r, err := w.plugin(ctx, strings.NewReader(plain), args...)
+	r, err := w.run(ctx, by.Plugin, strings.NewReader(plain), args...)
 	switch {
 	case err != nil:
 		return nil, err
@@ -207,6 +213,9 @@ func (w *World) Deploy(ctx context.Context, c Cluster) error {
 				return err
 			}
 		case "StatefulSet":
+			if len(c.Only) > 0 && !slices.Contains(c.Only, o.GetName()) {
+				continue
+			}
 			var s appsv1.StatefulSet
 			if err := runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object, &s); err != nil {
 				return fmt.Errorf("decode StatefulSet %s: %w", o.GetName(), err)
@@ -349,11 +358,11 @@ type Result struct {
 
 // Plugin runs the built kubectl-scylla against the World with its admin's kubeconfig.
 func (w *World) Plugin(ctx context.Context, args ...string) (Result, error) {
-	return w.plugin(ctx, nil, args...)
+	return w.run(ctx, w.Images.Plugin, nil, args...)
 }
 
-func (w *World) plugin(ctx context.Context, in io.Reader, args ...string) (Result, error) {
-	cmd := exec.CommandContext(ctx, w.Images.Plugin, args...)
+func (w *World) run(ctx context.Context, plugin string, in io.Reader, args ...string) (Result, error) {
+	cmd := exec.CommandContext(ctx, plugin, args...)
 	cmd.Env = slices.Concat(os.Environ(), w.Cluster.KubectlEnviron(), []string{"KUBECONFIG=" + w.Cluster.Kubeconfig(), "NO_COLOR=1", "COLUMNS=250"})
 	var out, errb bytes.Buffer
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = in, &out, &errb
