@@ -12,7 +12,6 @@ import (
 	"slices"
 )
 
-// sendTo calls a member by host ID and decodes its answer into out.
 func (n *Node) sendTo(ctx context.Context, hostID, method string, in, out any) error {
 	ip, ok := n.addressOf(hostID)
 	if !ok {

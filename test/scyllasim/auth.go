@@ -39,7 +39,6 @@ func (n *Node) cqlOptions() cql.Options {
 	}
 }
 
-// initialAuth is the state of roles when the first node founds the cluster.
 func (n *Node) initialAuth() *cql.State {
 	if n.o.Authenticator == "" {
 		return nil

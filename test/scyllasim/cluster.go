@@ -54,7 +54,6 @@ func StartCluster(ctx context.Context, dir string, size int, base Options) (*Clu
 	return c, nil
 }
 
-// Close kills every node and waits for its end.
 func (c *Cluster) Close() {
 	c.cancel()
 	c.mu.Lock()
@@ -115,7 +114,6 @@ func (c *Cluster) Start(i int, change func(o *Options)) (*Node, error) {
 	return n, nil
 }
 
-// Node returns the current process of node i.
 func (c *Cluster) Node(i int) *Node {
 	c.mu.Lock()
 	defer c.mu.Unlock()

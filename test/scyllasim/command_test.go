@@ -166,14 +166,6 @@ func TestEntrypointForwardsSIGTERM(t *testing.T) {
 	}
 }
 
-func TestEntrypointRestartsAFailedStart(t *testing.T) {
-	t.Parallel()
-	ip := loopback()
-	_, out := startProcess(t, "/docker-entrypoint.py", []string{"SCYLLASIM_SPEED=20"},
-		"--workdir="+t.TempDir(), "--listen-address="+ip, "--api-address="+ip, "--seeds=no-such-name.invalid")
-	until(t, out, "exited: scylla (exit status 1; not expected)", 3)
-}
-
 func TestSupervisor(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {

@@ -155,7 +155,6 @@ func (n *Node) respond(j topoNode, reason string) {
 	}
 }
 
-// begin puts a request into transition.
 func (n *Node) begin(ctx context.Context, r *topoNode) error {
 	return n.g0.propose(ctx, func(t *topology) error {
 		x := t.node(r.HostID)

@@ -34,7 +34,6 @@ func (g *gossiper) state(hostID string) *endpointState {
 	return nil
 }
 
-// addressOf returns the address that gossip knows for a host.
 func (g *gossiper) addressOf(hostID string) (string, bool) {
 	if st := g.state(hostID); st != nil {
 		return st.IP, true

@@ -69,7 +69,6 @@ func (n *Node) turnAway(ctx context.Context, x *topoNode, reason string) error {
 	return err
 }
 
-// upgrade returns the state of the upgrade to the raft topology.
 func (s *topology) upgrade() string {
 	if s == nil {
 		return upgradeDone

@@ -337,7 +337,6 @@ func (g *gossiper) handleShutdown(st *endpointState) {
 	}
 }
 
-// remove forgets a node that has left the cluster.
 func (g *gossiper) remove(hostID string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -128,7 +128,6 @@ func (n *Node) HostID() string {
 	return n.hostID
 }
 
-// Address returns the broadcast address.
 func (n *Node) Address() string { return n.o.BroadcastAddress }
 
 // APIURL returns the base of the REST API, without a slash at the end.
@@ -136,13 +135,11 @@ func (n *Node) APIURL() string {
 	return "http://" + net.JoinHostPort(n.o.APIAddress, strconv.Itoa(n.o.APIPort))
 }
 
-// Dir returns the work directory.
 func (n *Node) Dir() string { return n.o.Dir }
 
 // Options returns the options the node runs with, defaults filled in; good for starting it again.
 func (n *Node) Options() Options { return n.o }
 
-// Mode returns the operation mode.
 func (n *Node) Mode() string {
 	n.mu.Lock()
 	defer n.mu.Unlock()

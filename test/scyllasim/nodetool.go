@@ -12,6 +12,8 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+
+	"github.com/spf13/pflag"
 )
 
 // nodetool is one call of the tool: the address it asks, and its operation with operands.
@@ -71,22 +73,14 @@ func (t *nodetool) run(stdout, stderr io.Writer) int {
 
 func parseNodetool(ctx context.Context, args []string) *nodetool {
 	t := &nodetool{ctx: ctx, client: http.DefaultClient}
-	host, port := "127.0.0.1", "10000"
-	options := map[string]*string{"-h": &host, "--host": &host, "-p": &port, "--port": &port, "--ignore-dead-nodes": &t.ignore}
-	for i := 0; i < len(args); i++ {
-		name, val, has := strings.Cut(args[i], "=")
-		to := options[name]
-		switch {
-		case to == nil:
-			t.words = append(t.words, args[i])
-		case has:
-			*to = val
-		case i+1 < len(args):
-			i++
-			*to = args[i]
-		}
+	flags := pflag.NewFlagSet("nodetool", pflag.ContinueOnError)
+	flags.SetOutput(io.Discard)
+	host, port := flags.StringP("host", "h", "127.0.0.1", ""), flags.StringP("port", "p", "10000", "")
+	flags.StringVar(&t.ignore, "ignore-dead-nodes", "", "")
+	if err := flags.Parse(args); err == nil {
+		t.words = flags.Args()
 	}
-	t.base = "http://" + net.JoinHostPort(host, port)
+	t.base = "http://" + net.JoinHostPort(*host, *port)
 	return t
 }
 
@@ -125,13 +119,11 @@ func (t *nodetool) do(method, path string) (string, error) {
 // CqlshCommand is a small cqlsh: it runs the statement of -e, else those on standard input, and knows DESCRIBE KEYSPACES and SELECT release_version FROM
 // system.local, which it answers from the REST API. Any other statement fails with 2, as a statement that ScyllaDB refuses does.
 func CqlshCommand(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	flags := pflag.NewFlagSet("cqlsh", pflag.ContinueOnError)
+	flags.ParseErrorsAllowlist.UnknownFlags = true
 	text := ""
-	for i := 0; i < len(args); i++ {
-		if (args[i] == "-e" || args[i] == "--execute") && i+1 < len(args) {
-			i++
-			text = args[i]
-		}
-	}
+	flags.StringVarP(&text, "execute", "e", "", "")
+	_ = flags.Parse(args)
 	if text == "" {
 		b, err := io.ReadAll(stdin)
 		if err != nil {

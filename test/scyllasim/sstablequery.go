@@ -15,6 +15,7 @@ import (
 	"strings"
 
 	"github.com/kubectl-scylla/kubectl-scylla/test/scyllasim/rules"
+	"github.com/spf13/pflag"
 )
 
 // Exit codes of `scylla sstable`.
@@ -75,60 +76,41 @@ func failTool(code int, format string, a ...any) error {
 
 // sstableQuery is one `scylla sstable query`.
 type sstableQuery struct {
-	options map[string]string
+	options map[string]*string
 	files   []string
 	columns []string
 	key     string // of the row that is asked for; empty asks for all
 }
 
-// sstableOptions take a value.
-var sstableOptions = []string{
-	"scylla-data-dir", "keyspace", "table", "output-format", "query", "smp", "memory",
-}
-
 func parseSSTableQuery(args []string) (*sstableQuery, error) {
-	q := &sstableQuery{options: map[string]string{}}
-	for i := 0; i < len(args); i++ {
-		a := args[i]
-		name, isOpt := strings.CutPrefix(a, "--")
-		if !isOpt {
-			q.files = append(q.files, a)
-			continue
-		}
-		name, val, has := strings.Cut(name, "=")
-		if name == "system-schema" {
-			q.options[name] = "true"
-			continue
-		}
-		if !slices.Contains(sstableOptions, name) {
-			return nil, failTool(exitFailed, "error: unrecognised option '%s'", args[i])
-		}
-		if !has {
-			if i++; i >= len(args) {
-				return nil, failTool(exitFailed, "error: the required argument for option '--%s' is missing", name)
-			}
-			val = args[i]
-		}
-		q.options[name] = val
+	flags := pflag.NewFlagSet("query", pflag.ContinueOnError)
+	flags.SetOutput(io.Discard)
+	system, q := flags.Bool("system-schema", false, ""), &sstableQuery{options: map[string]*string{}}
+	for _, name := range []string{"scylla-data-dir", "keyspace", "table", "output-format", "query", "smp", "memory"} {
+		q.options[name] = flags.String(name, "", "")
 	}
-	return q, q.check()
+	if err := flags.Parse(args); err != nil {
+		return nil, failTool(exitFailed, "error: %v", err)
+	}
+	q.files = flags.Args()
+	return q, q.check(*system)
 }
 
 // check refuses what the tool refuses before it opens an SSTable, and reads the query.
-func (q *sstableQuery) check() error {
-	opt := q.options
-	if opt["smp"] != "" && opt["smp"] != "1" {
+func (q *sstableQuery) check(system bool) error {
+	opt := func(name string) string { return *q.options[name] }
+	if opt("smp") != "" && opt("smp") != "1" {
 		return failTool(exitFailed, "error running operation: std::runtime_error (query is only supported with --smp=1)")
 	}
-	if opt["output-format"] != "json" {
-		return failTool(exitBadArgs, "error processing arguments: invalid value for option output-format: %s", opt["output-format"])
+	if opt("output-format") != "json" {
+		return failTool(exitBadArgs, "error processing arguments: invalid value for option output-format: %s", opt("output-format"))
 	}
-	if opt["system-schema"] == "" || opt["keyspace"] != "system" || tableColumns[opt["table"]] == nil {
+	if !system || opt("keyspace") != "system" || tableColumns[opt("table")] == nil {
 		return failTool(exitBadArgs, "error processing arguments: could not load schema via system-schema: table %s.%s is not known to this simulator",
-			opt["keyspace"], opt["table"])
+			opt("keyspace"), opt("table"))
 	}
 	var err error
-	if q.columns, q.key, err = selected(opt["table"], opt["query"]); err != nil {
+	if q.columns, q.key, err = selected(opt("table"), opt("query")); err != nil {
 		return failTool(exitBadArgs, "error processing arguments: %v", err)
 	}
 	return nil

@@ -52,10 +52,8 @@ const (
 func before(r source) Boundary { return Boundary("before " + string(r)) }
 func after(r source) Boundary  { return Boundary("after " + string(r)) }
 
-// What happens at a boundary.
 type What string
 
-// Values of What.
 const (
 	TimePasses      What = "time passes"
 	NodeDies        What = "a node dies" // its supervisor starts it again after For
@@ -97,7 +95,6 @@ var Boundaries = []Boundary{
 	before(readViews), after(readViews),
 }
 
-// Events are all.
 var Events = []What{
 	TimePasses, NodeDies, NodeEnds, NodeIsCutOff, NodesComeBack, RowSaysDown, RowIsOutdated, ReporterHangs, ReporterCrashes, PermitGoes, PermitOfPod, PermitOfClaim,
 	PermitOfKind, ViewHolds, ViewUnknown, ViewDown, ViewRenewed, ViewByNoPolicy, RolloutBegins, PodIsNotReady, PodIsNew, ClaimIsNew, ClaimGoes, LeaderFreezes,
@@ -164,7 +161,6 @@ func (w *world) newcomer() *pod {
 	return nil
 }
 
-// cross a boundary.
 func (w *world) cross(p *pod, b Boundary) {
 	a := &w.adversary
 	if !a.armed {
@@ -384,7 +380,6 @@ type watched struct {
 	record
 }
 
-// read is one reading, with its boundaries.
 func (x *watched) read(r source, do func()) {
 	x.w.cross(x.p, before(r))
 	do()
@@ -463,7 +458,6 @@ func (x *watched) Views(relays []gate.Relay) (out []gate.Told) {
 	return out
 }
 
-// String is an event as it stands in a table.
 func (e Placed) String() string {
 	text := string(e.At) + " " + strconv.Itoa(e.Nth) + ": " + string(e.Do)
 	if e.Node != 0 {

@@ -207,7 +207,6 @@ func (w *world) assemble() bool {
 	return written
 }
 
-// identify gives a report the identity of the stored one.
 func identify(status, stored *api.ScyllaDBStatusReport) {
 	if stored != nil {
 		status.UID, status.CreationTimestamp = stored.UID, stored.CreationTimestamp

@@ -41,7 +41,6 @@ func (w *world) schedule() {
 	w.after(healAt, w.heal)
 }
 
-// fault draws one.
 func (w *world) fault() {
 	w.result.Faults++
 	faults := []func(){

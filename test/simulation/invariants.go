@@ -57,7 +57,6 @@ func (w *world) known(id string) bool {
 	return slices.ContainsFunc(w.groups, func(g *group) bool { return g.State(id) != rules.Absent })
 }
 
-// removed: a group has removed it.
 func (w *world) removed(id string) bool {
 	return slices.ContainsFunc(w.groups, func(g *group) bool { return g.left[id] })
 }
@@ -139,7 +138,6 @@ func (w *world) joinFailed() bool {
 	return false
 }
 
-// why says what a member waits for.
 func (w *world) why(name string) string {
 	p, svc := w.pods[name], w.service[name]
 	text := ""

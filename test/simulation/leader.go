@@ -238,7 +238,6 @@ func (w *world) unheeded(l *leader) {
 	w.endController(electionLease - renewDeadline)
 }
 
-// outcome of an assembly.
 type outcome int
 
 const (

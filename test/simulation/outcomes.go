@@ -28,7 +28,6 @@ const knowable = reportInterval + 5*time.Second
 // know.
 type Age int
 
-// Values of Age.
 const (
 	Itself  Age = iota // the new node ended, or was cut off
 	After              // the node was in reach at the start

@@ -37,7 +37,6 @@ const (
 	NeverOpen  Rule = "never-open"  // and none
 )
 
-// Options of one run.
 type Options struct {
 	Seed  uint64
 	Rule  Rule
@@ -62,7 +61,6 @@ type Options struct {
 	Policy *api.StatusReportHealthPolicy
 }
 
-// Result of one run.
 type Result struct {
 	Seed       uint64
 	Violations []string
@@ -187,7 +185,6 @@ func (q *queue) push(e event) {
 	*q = slices.Insert(*q, at, e)
 }
 
-// next is the last one.
 func (q queue) next() *event { return &q[len(q)-1] }
 
 func (q *queue) pop() event {
@@ -212,7 +209,6 @@ func (w *world) every(d time.Duration, do func()) {
 	w.after(d, again)
 }
 
-// between draws a duration.
 func (w *world) between(low, high time.Duration) time.Duration { return lasts(w.rng, low, high) }
 
 func (w *world) chance(p float64) bool { return w.rng.Float64() < p }
@@ -254,7 +250,6 @@ func (w *world) hostID() string {
 	return fmt.Sprintf("%08x-%04x-4%03x-8%03x-%012x", a>>32, a>>16&0xffff, a&0xfff, b>>48&0xfff, b&0xffffffffffff)
 }
 
-// Run simulates one seed.
 func Run(o Options) Result {
 	w := newWorld(o)
 	w.begin()

@@ -63,7 +63,6 @@ func (x *watched) answer(r *api.ScyllaDBStatusReport) {
 	x.record.view, x.newest, x.since = r.Status.View, s, x.w.now
 }
 
-// renews notes a Lease that the API server has answered.
 func (x *watched) renews(l *coordinationv1.Lease) {
 	if x.lease == nil || l == nil || !x.lease.Spec.RenewTime.Equal(l.Spec.RenewTime) {
 		x.renewal, x.renewed = x.lease != nil, x.w.now
@@ -74,7 +73,6 @@ func (x *watched) renews(l *coordinationv1.Lease) {
 // turns is the order of the last readings before an opening.
 var turns = map[source]int{readCluster: 1, readLease: 2, readPods: 3, readConfirm: 4, readReport: 5, readClaim: 6, readPodUID: 6}
 
-// note is called after each reading.
 func (x *watched) note(r source) {
 	x.n++
 	if x.last == nil {
@@ -107,7 +105,6 @@ func (x *watched) counts(r source) bool {
 	return true
 }
 
-// judgeOpening of a gate with this decision.
 func (w *world) judgeOpening(p *pod, v bootstrap.Verdict) {
 	x := p.barrier.reads
 	switch m := x.permit(); {

@@ -181,7 +181,6 @@ func (w *world) during(d time.Duration, ends func()) bool {
 	return true
 }
 
-// one of the Pods that run.
 func (w *world) one(rng *rand.Rand) *pod {
 	names := w.podNames.of(w.pods)
 	p := w.pods[names[rng.IntN(len(names))]]
@@ -412,7 +411,6 @@ func scaledAndChanged(w *world, rng *rand.Rand) bool {
 	return rolledOut(w, rng)
 }
 
-// kindsOf is what happened, for a log.
 func kindsOf(kinds map[string]int) string {
 	var out []string
 	for _, k := range sortedKeys(kinds) {

@@ -24,7 +24,6 @@ const (
 	codeConfig       = 0x2300
 )
 
-// Error is an ERROR frame.
 type Error struct {
 	Code int
 	Text string
@@ -43,16 +42,13 @@ const (
 	defaultName           = "cassandra"
 )
 
-// Role is a role as system.roles has it.
 type Role struct {
 	Superuser, CanLogIn bool
 	// Hash is the salted hash of the password, empty for a role without one.
 	Hash string
 }
 
-// Options of a cluster.
 type Options struct {
-	// Release is such as "2026.1.0".
 	Release string
 	// AllowAll is AllowAllAuthenticator: the server asks no client who it is.
 	AllowAll bool
@@ -127,7 +123,6 @@ type Cluster struct {
 // Fault ends the connection of a statement.
 type Fault int
 
-// Values of Fault.
 const (
 	None Fault = iota
 	// Before ends the connection before the statement takes effect, After once it did.
@@ -183,7 +178,6 @@ func (c *Cluster) SetRole(name string, r Role) {
 	c.roles[name] = r
 }
 
-// SetReplication does so with a keyspace.
 func (c *Cluster) SetReplication(keyspace string, options map[string]string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -205,14 +199,12 @@ func (c *Cluster) SetFault(f func(statement string) Fault) {
 	c.fault = f
 }
 
-// Roles are the roles.
 func (c *Cluster) Roles() map[string]Role {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return maps.Clone(c.roles)
 }
 
-// Replication is that of a keyspace.
 func (c *Cluster) Replication(keyspace string) map[string]string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -226,7 +218,6 @@ func (c *Cluster) Statements() []string {
 	return append([]string(nil), c.statements...)
 }
 
-// Refused counts the refused log-ins.
 func (c *Cluster) Refused() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -245,13 +236,11 @@ func salted(salt, password string) string {
 	return "$6$" + salt + "$" + base64.RawStdEncoding.EncodeToString(sum[:])
 }
 
-// Matches is whether a password has the hash.
 func (r Role) Matches(password string) bool {
 	parts := strings.Split(r.Hash, "$")
 	return len(parts) == 4 && salted(parts[2], password) == r.Hash
 }
 
-// LogIn checks a name and a password.
 func (c *Cluster) LogIn(name, password string) *Error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -305,7 +294,6 @@ func (c *Cluster) mayAlterRoles(u User, operation string) *Error {
 	return nil
 }
 
-// create is CREATE ROLE.
 func (c *Cluster) create(u User, name string, r Role) *Error {
 	if err := c.mayAlterRoles(u, "CREATE"); err != nil {
 		return err
@@ -323,7 +311,6 @@ func (c *Cluster) create(u User, name string, r Role) *Error {
 	return nil
 }
 
-// alter is ALTER ROLE with both SUPERUSER and LOGIN.
 func (c *Cluster) alter(u User, name string, superuser, login bool) *Error {
 	if err := c.mayAlterRoles(u, "ALTER"); err != nil {
 		return err

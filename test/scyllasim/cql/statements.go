@@ -159,7 +159,6 @@ func (c *Cluster) do(u User, statement string, values []string) (*table, string,
 	return nil, keyspace, err
 }
 
-// faultOf is what happens to a statement's connection.
 func (c *Cluster) faultOf(statement string) Fault {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -7,7 +7,6 @@ import "time"
 // Stage of the request that is under way. service/topology_state_machine.hh transition_state.
 type Stage string
 
-// The stages.
 const (
 	Accept   Stage = "join_group0"         // its node is told, and is to see every normal node UP
 	ReadOld  Stage = "write_both_read_old" // a barrier of every node, and streaming

@@ -25,7 +25,6 @@ const (
 // Kind of a topology request, as the task manager prints it (node_ops/task_manager_module.cc).
 type Kind string
 
-// The kinds.
 const (
 	Join    Kind = "bootstrap"
 	Replace Kind = "replace"

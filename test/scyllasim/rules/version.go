@@ -86,7 +86,6 @@ func (v Version) since(oss, ent string) bool {
 // HostIDForm is what /storage_service/host_id lists. api/token_metadata.cc of each branch.
 type HostIDForm int
 
-// The forms.
 const (
 	HostIDAll        HostIDForm = iota // up to 5.2: everything in token metadata, map keyed by IP
 	HostIDNormalOnly                   // 5.4 to 6.1: normal and leaving nodes, map keyed by IP
@@ -111,7 +110,6 @@ func (v Version) HostIDForm() HostIDForm {
 // node_ops/task_manager_module.cc of each branch; commit 47645d4402.
 type TaskEntity int
 
-// Its values.
 const (
 	TaskEntityNever     TaskEntity = iota // up to 2025.4
 	TaskEntityWhileOpen                   // 2026.1 to 2026.3: the requesting node, while the request is queued or in transition

@@ -22,7 +22,6 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/test/run/plugintest"
 )
 
-// statement is a message in a document.
 type statement struct {
 	Code   words.Code   `json:"code"`
 	Params words.Params `json:"params"`

@@ -35,7 +35,6 @@ type size struct {
 	racks, members int
 }
 
-// sizes by their number of nodes.
 var sizes = map[int]size{
 	12:  {[]string{"eu-central-1", "us-east-1"}, 3, 2},
 	27:  {[]string{"eu-central-1", "us-east-1", "us-west-2"}, 3, 3},
@@ -43,7 +42,6 @@ var sizes = map[int]size{
 	504: {[]string{"ap-south-1", "eu-central-1", "us-east-1", "us-west-2"}, 3, 42},
 }
 
-// Sizes returns the numbers of nodes.
 func Sizes() []int { return []int{12, 27, 99, 504} }
 
 type situation struct {
@@ -87,10 +85,8 @@ func All(most int) []Scene {
 	return out
 }
 
-// String names the scene.
 func (s Scene) String() string { return fmt.Sprintf("%d %s", s.Nodes, s.Name) }
 
-// Now is the time of every scene.
 var Now = plugintest.Now
 
 var since = plugintest.Now.Add(-90 * time.Second)
@@ -98,7 +94,6 @@ var since = plugintest.Now.Add(-90 * time.Second)
 // Cluster is the scene as it was read.
 func (s Scene) Cluster() *cluster.Cluster { return cluster.New(s.Objects(), cluster.SourceAuto, Now) }
 
-// Objects of the scene.
 func (s Scene) Objects() cluster.Objects {
 	built := &set{Cluster: plugintest.NewNamed("demo", "demo", s.size.datacenters[0], s.size.racks, s.size.members)}
 	for _, dc := range s.size.datacenters[1:] {
@@ -178,7 +173,6 @@ func (s *set) apart(a, b plugintest.Node) {
 	s.Sees(b.Name, a.Name, api.NodeStatusDown, since)
 }
 
-// partition cuts the datacenter eu-central-1 off.
 func (s *set) partition() {
 	for _, a := range s.Nodes {
 		for _, b := range s.Nodes {

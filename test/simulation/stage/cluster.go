@@ -84,7 +84,6 @@ func Bare(namespace, name string) *Cluster {
 	}
 }
 
-// AddDatacenter adds a datacenter of joined members.
 func (c *Cluster) AddDatacenter(datacenter string, racks, members int) *Cluster {
 	for r := 1; r <= racks; r++ {
 		rack := fmt.Sprintf("rack%d", r)
@@ -150,7 +149,6 @@ func Joined(svc *corev1.Service, hostID string) *corev1.Service {
 	return svc
 }
 
-// NewSet is a rack's StatefulSet.
 func (c *Cluster) NewSet(name, dc, rack string, replicas int32) *appsv1.StatefulSet {
 	l := c.labels(dc, rack)
 	return &appsv1.StatefulSet{
@@ -190,7 +188,6 @@ func (c *Cluster) NewPod(name, dc, rack string) *corev1.Pod {
 	return p
 }
 
-// Node finds a joined member by name.
 func (c *Cluster) Node(name string) Node {
 	if i, ok := c.byName[name]; ok {
 		return c.Nodes[i]
@@ -285,16 +282,12 @@ func (c *Cluster) Ghost(name string) *Cluster {
 	return c
 }
 
-// Service gives the member Service to change.
 func (c *Cluster) Service(name string) *corev1.Service { return c.services[name] }
 
-// Pod gives the Pod to change.
 func (c *Cluster) Pod(name string) *corev1.Pod { return c.pods[name] }
 
-// Set gives a StatefulSet to change.
 func (c *Cluster) Set(dc, rack string) *appsv1.StatefulSet { return c.sets[c.set(dc, rack)] }
 
-// Add adds any object.
 func (c *Cluster) Add(objects ...client.Object) *Cluster {
 	c.more = append(c.more, objects...)
 	return c
@@ -323,7 +316,6 @@ func (c *Cluster) Operator() *Cluster {
 	return c.Add(sc, sdc)
 }
 
-// row of a joined member.
 func (c *Cluster) row(n Node) []api.ObservedNodeStatusReport {
 	cells := make([]api.ObservedNodeStatusReport, 0, len(c.Nodes))
 	for _, o := range c.Nodes {
@@ -439,7 +431,6 @@ func (c *Cluster) Maintenance(name string, ago time.Duration) *Cluster {
 	return c
 }
 
-// Written is what an API server keeps of a write four minutes ago.
 func Written(fields string) []metav1.ManagedFieldsEntry {
 	return []metav1.ManagedFieldsEntry{{
 		Manager: "scylla-agent", Operation: metav1.ManagedFieldsOperationUpdate, APIVersion: "v1", FieldsType: "FieldsV1",

@@ -19,7 +19,6 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/test/simulation/hostids"
 )
 
-// Namespace and Name of the cluster.
 const (
 	Namespace = "db"
 	Name      = "demo"
