@@ -12,7 +12,7 @@
 //     every node (11). Not modelled: data, tokens, schema, versions before Raft topology.
 //   - Kubernetes (kube.go): StatefulSets, ordered and parallel, rollouts, Pods, kubelets, volumes bound to machines, the node controller.
 //   - Our agent (reporter.go, controller.go, barrier.go): loops with their intervals and delays.
-//   - Policy permits: the process that leads (leader.go), its polls of heartbeats (heartbeats.go), and what a watcher from outside makes of its views
+//   - Policy permits: the process that leads (leader.go), its polls of heartbeats (reporter.go), and what a watcher from outside makes of its views
 //     (permits.go). Every second seed has a second replica of the controller, every fifth lets two join at once.
 //   - Clocks (world.go): each machine, controller and person has one of its own, off by up to four minutes, but in every third seed.
 //   - Messages (network.go): writes of reporters are lost, arrive late, or twice; polls of heartbeats are lost; a reading may be half a minute old.

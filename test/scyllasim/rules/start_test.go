@@ -71,3 +71,17 @@ func TestStages(t *testing.T) {
 		t.Error("a zero-token node streams")
 	}
 }
+
+func TestTransitions(t *testing.T) {
+	t.Parallel()
+	for kind, want := range map[Kind][4]State{
+		Join:    {Bootstrapping, Normal, Left, Left},
+		Replace: {Replacing, Normal, Left, Left},
+		Leave:   {Decommissioning, Left, Normal, Normal},
+		Remove:  {Removing, Left, Normal, Normal},
+	} {
+		if got := [4]State{kind.Begins(), kind.Ends(), kind.RolledBack(), kind.Cancelled()}; got != want {
+			t.Errorf("%s: %v, want %v", kind, got, want)
+		}
+	}
+}
