@@ -76,17 +76,12 @@ func waitAllDown(t *testing.T, c *Cluster, of *Node) {
 
 func waitLeft(t *testing.T, c *Cluster, id string) {
 	t.Helper()
-	eventually(t, id+" is left", func() string { return strings.TrimPrefix(string(c.Node(0).g0.state().State(id)), string(rules.Left)) })
+	eventually(t, id+" is left", func() bool { return c.Node(0).g0.state().State(id) == rules.Left })
 }
 
 func waitTasks(t *testing.T, n *Node, want int) {
 	t.Helper()
-	eventually(t, "the tasks", func() string {
-		if l := tasks(t, n); len(l) != want {
-			return fmt.Sprint(l)
-		}
-		return ""
-	})
+	eventually(t, "the tasks", func() bool { return len(tasks(t, n)) == want })
 }
 
 // post returns status and body.
@@ -99,19 +94,13 @@ func post(t *testing.T, n *Node, path string) string {
 	return fmt.Sprint(code, " ", body)
 }
 
-// eventually polls until check returns "", and fails with its last word otherwise.
-func eventually(t *testing.T, what string, check func() string) {
+// eventually polls until a condition holds.
+func eventually(t *testing.T, what string, holds func() bool) {
 	t.Helper()
-	end := time.Now().Add(patience)
-	for {
-		why := check()
-		if why == "" {
-			return
-		}
+	for end := time.Now().Add(patience); !holds(); time.Sleep(50 * time.Millisecond) {
 		if time.Now().After(end) {
-			t.Fatalf("%s: %s", what, why)
+			t.Fatalf("never: %s", what)
 		}
-		time.Sleep(50 * time.Millisecond)
 	}
 }
 
@@ -155,22 +144,14 @@ func text(t *testing.T, n *Node, path string) string {
 
 func waitDown(t *testing.T, observer *Node, observed string) {
 	t.Helper()
-	eventually(t, observer.Address()+" marks "+observed+" DOWN", func() string {
-		if slices.Contains(list(t, observer, "/gossiper/endpoint/live"), observed) {
-			return "still live"
-		}
-		return ""
+	eventually(t, observer.Address()+" marks "+observed+" DOWN", func() bool {
+		return !slices.Contains(list(t, observer, "/gossiper/endpoint/live"), observed)
 	})
 }
 
 func waitUp(t *testing.T, observer *Node, observed string) {
 	t.Helper()
-	eventually(t, observer.Address()+" marks "+observed+" UP", func() string {
-		if !slices.Contains(list(t, observer, "/gossiper/endpoint/live"), observed) {
-			return "not live"
-		}
-		return ""
-	})
+	eventually(t, observer.Address()+" marks "+observed+" UP", func() bool { return slices.Contains(list(t, observer, "/gossiper/endpoint/live"), observed) })
 }
 
 func wantExit(t *testing.T, n *Node, code int, texts ...string) {

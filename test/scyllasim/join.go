@@ -243,6 +243,7 @@ func (n *Node) form(gen int64) error {
 func (n *Node) joinExisting(gen int64, seeds []string, contact, replaces string, ignore []string) error {
 	n.g0.start(n.ctx)
 	n.startGossip(gen)
+	n.gossip.exchange(n.ctx, "", contact) // gossip knows it before it asks
 	req := joinRequest{
 		HostID: n.hostID, IP: n.o.BroadcastAddress, DC: n.o.DC, Rack: n.o.Rack, Cluster: n.o.ClusterName, Snitch: n.o.Snitch,
 		Nonce: n.nonce, Replaces: replaces, Ignore: ignore, Features: n.v.Features(), ZeroToken: n.o.ZeroToken,

@@ -17,12 +17,7 @@ import (
 func TestJoinIsVisibleStepByStep(t *testing.T) {
 	inBubble(t, 2, Options{StreamTime: 30 * time.Second}, func(t *testing.T, c *Cluster) {
 		old, joiner := c.Node(0), add(t, c, nil)
-		eventually(t, "the joiner streams", func() string {
-			if m := joiner.Mode(); m != rules.ModeBootstrap {
-				return m
-			}
-			return ""
-		})
+		eventually(t, "the joiner streams", func() bool { return joiner.Mode() == rules.ModeBootstrap })
 		if got := list(t, old, "/storage_service/nodes/joining"); !slices.Equal(got, []string{joiner.Address()}) {
 			t.Errorf("nodes/joining = %v", got)
 		}
@@ -90,12 +85,9 @@ func TestDeadNodeCancelsJoinAndPoisonsTheDataDirectory(t *testing.T) {
 				if st := c.Node(0).g0.state().State(id); st != rules.Left {
 					t.Errorf("the joiner is %q", st)
 				}
-				eventually(t, "every member lists the failure", func() string {
+				eventually(t, "every member lists the failure", func() bool {
 					l := tasks(t, c.Node(1))
-					if got, want := l[len(l)-1], (task{"bootstrap", "failed", "", "Canceled. Dead nodes: {" + dead.HostID() + "}"}); got != want {
-						return fmt.Sprintf("task %+v, want %+v", got, want)
-					}
-					return ""
+					return l[len(l)-1] == task{"bootstrap", "failed", "", "Canceled. Dead nodes: {" + dead.HostID() + "}"}
 				})
 				// All nodes are up again, and still the same data directory cannot join.
 				back := restart(t, c, 2, nil)
@@ -120,16 +112,10 @@ func TestDeadNodeCancelsJoinAndPoisonsTheDataDirectory(t *testing.T) {
 func TestJoinsAreSerialised(t *testing.T) {
 	inBubble(t, 1, Options{StreamTime: 15 * time.Second}, func(t *testing.T, c *Cluster) {
 		a, b := add(t, c, nil), add(t, c, nil)
-		eventually(t, "one streams while the other is queued", func() string {
-			if l := tasks(t, c.Node(0)); len(l) != 3 || l[1].State != "running" || l[2].State != "running" {
-				return fmt.Sprint(l)
-			}
-			modes := []string{a.Mode(), b.Mode()}
+		eventually(t, "one streams while the other is queued", func() bool {
+			l, modes := tasks(t, c.Node(0)), []string{a.Mode(), b.Mode()}
 			slices.Sort(modes)
-			if !slices.Equal(modes, []string{rules.ModeBootstrap, rules.ModeStarting}) {
-				return fmt.Sprint(modes)
-			}
-			return ""
+			return len(l) == 3 && l[1].State == "running" && l[2].State == "running" && slices.Equal(modes, []string{rules.ModeBootstrap, rules.ModeStarting})
 		})
 		if got := len(hostIDs(t, c.Node(0))); got != 2 {
 			t.Errorf("%d host IDs; a queued node must not be among them", got)
@@ -146,16 +132,13 @@ func TestQueuedJoinIsJudgedAgainWhenItsTurnComes(t *testing.T) {
 	inBubble(t, 3, Options{Version: "2025.3.0", StreamTime: 10 * time.Second}, func(t *testing.T, c *Cluster) {
 		slow := func(o *Options) { o.StreamTime = time.Hour } // it never gets to the end
 		first := add(t, c, slow)
-		eventually(t, "the first joiner streams", func() string { return strings.TrimPrefix(first.Mode(), rules.ModeBootstrap) })
+		eventually(t, "the first joiner streams", func() bool { return first.Mode() == rules.ModeBootstrap })
 		second := add(t, c, slow)
 		waitTasks(t, c.Node(0), 5)
 		// The first joiner dies while it streams: it is rolled back, and is no normal node that could hold up the second.
 		first.Kill()
-		eventually(t, "the first join is rolled back", func() string {
-			if e := tasks(t, c.Node(0))[3].Error; !strings.HasPrefix(e, "Rolled back: Failed stream ranges: ") {
-				return e
-			}
-			return ""
+		eventually(t, "the first join is rolled back", func() bool {
+			return strings.HasPrefix(tasks(t, c.Node(0))[3].Error, "Rolled back: Failed stream ranges: ")
 		})
 		// A member dies while the second streams: the second is rolled back, and the third, whose turn comes now, is cancelled.
 		third := add(t, c, slow)
@@ -194,11 +177,9 @@ func TestRestartedNodeSeesEverybodyDownAtFirst(t *testing.T) {
 		c.Network.Cut(c.Node(1).Address(), c.Node(0).Address())
 		c.Network.Cut(c.Node(1).Address(), c.Node(2).Address())
 		n := restart(t, c, 1, nil)
-		eventually(t, "gossip runs", func() string {
-			if code, body := get(t, n, "/storage_service/host_id"); code != 200 {
-				return body
-			}
-			return ""
+		eventually(t, "gossip runs", func() bool {
+			code, _ := get(t, n, "/storage_service/host_id")
+			return code == 200
 		})
 		if got := list(t, n, "/gossiper/endpoint/live"); !slices.Equal(got, []string{n.Address()}) {
 			t.Errorf("live %v", got)
@@ -223,12 +204,9 @@ func TestPeersFollowANewAddressByHostID(t *testing.T) {
 		moved := c.Options(9).ListenAddress
 		n := restart(t, c, 1, func(o *Options) { o.ListenAddress, o.APIAddress = moved, moved })
 		ready(t, n)
-		eventually(t, "the new address is known", func() string {
+		eventually(t, "the new address is known", func() bool {
 			ids := hostIDs(t, c.Node(0))
-			if !slices.Contains(ids, kv{moved, id}) || len(ids) != 2 {
-				return fmt.Sprint(ids)
-			}
-			return ""
+			return slices.Contains(ids, kv{moved, id}) && len(ids) == 2
 		})
 		waitUp(t, c.Node(0), moved)
 	})
@@ -242,11 +220,8 @@ func TestDecommission(t *testing.T) {
 			code, body, err := n.Request(context.WithoutCancel(t.Context()), "POST", "/storage_service/decommission")
 			done <- fmt.Sprint(code, body, err)
 		}()
-		eventually(t, "the node is leaving", func() string {
-			if l := list(t, c.Node(1), "/storage_service/nodes/leaving"); !slices.Equal(l, []string{n.Address()}) {
-				return fmt.Sprint(l)
-			}
-			return ""
+		eventually(t, "the node is leaving", func() bool {
+			return slices.Equal(list(t, c.Node(1), "/storage_service/nodes/leaving"), []string{n.Address()})
 		})
 		if m := n.Mode(); m != rules.ModeLeaving {
 			t.Errorf("mode %s", m)
@@ -260,14 +235,8 @@ func TestDecommission(t *testing.T) {
 		if code, body := get(t, n, "/storage_service/host_id"); code != 500 || body != `{"message": "std::runtime_error (The gossiper is not ready yet)", "code": 500}` {
 			t.Errorf("host_id on a decommissioned node: %d %s", code, body)
 		}
-		eventually(t, "peers forget it", func() string {
-			if ids := hostIDs(t, c.Node(1)); len(ids) != 2 {
-				return fmt.Sprint(ids)
-			}
-			if l := list(t, c.Node(2), "/gossiper/endpoint/down"); len(l) != 0 {
-				return fmt.Sprint(l)
-			}
-			return ""
+		eventually(t, "peers forget it", func() bool {
+			return len(hostIDs(t, c.Node(1))) == 2 && len(list(t, c.Node(2), "/gossiper/endpoint/down")) == 0
 		})
 		n.Stop()
 		again := restart(t, c, 0, nil)
@@ -303,12 +272,7 @@ func TestRemoveNode(t *testing.T) {
 		if got := remove(victim.HostID()); got != "200 " {
 			t.Fatal(got)
 		}
-		eventually(t, "gone", func() string {
-			if ids := hostIDs(t, c.Node(1)); len(ids) != 2 {
-				return fmt.Sprint(ids)
-			}
-			return ""
-		})
+		eventually(t, "gone", func() bool { return len(hostIDs(t, c.Node(1))) == 2 })
 		wantExit(t, restart(t, c, 2, nil), 0, "received notification of being banned from the cluster from")
 		// With the ghost gone a join succeeds.
 		ready(t, add(t, c, nil))
@@ -333,19 +297,11 @@ func TestMinorityMakesNoProgress(t *testing.T) {
 		for _, o := range others {
 			c.Network.Cut(alone.Address(), o.Address())
 		}
-		eventually(t, "the cut-off leader gives up", func() string {
-			if l := text(t, alone, "/raft/leader_host"); l != "00000000-0000-0000-0000-000000000000" {
-				return l
-			}
-			return ""
-		})
-		eventually(t, "the majority elects another", func() string {
-			for _, o := range others {
-				if l := text(t, o, "/raft/leader_host"); l == leader || l == "00000000-0000-0000-0000-000000000000" {
-					return l
-				}
-			}
-			return ""
+		eventually(t, "the cut-off leader gives up", func() bool { return text(t, alone, "/raft/leader_host") == "00000000-0000-0000-0000-000000000000" })
+		eventually(t, "the majority elects another", func() bool {
+			return !slices.ContainsFunc(others, func(o *Node) bool {
+				return slices.Contains([]string{leader, "00000000-0000-0000-0000-000000000000"}, text(t, o, "/raft/leader_host"))
+			})
 		})
 		waitDown(t, others[0], alone.Address())
 		waitDown(t, others[1], alone.Address())
@@ -367,7 +323,7 @@ func TestMinorityMakesNoProgress(t *testing.T) {
 func TestRejoinOfAnUnfinishedJoinNeverSucceeds(t *testing.T) {
 	inBubble(t, 2, Options{Version: "2025.3.1", StreamTime: 60 * time.Second}, func(t *testing.T, c *Cluster) {
 		j := add(t, c, nil)
-		eventually(t, "streams", func() string { return strings.TrimPrefix(j.Mode(), rules.ModeBootstrap) })
+		eventually(t, "streams", func() bool { return j.Mode() == rules.ModeBootstrap })
 		j.Kill()
 		waitLeft(t, c, j.HostID())
 		for range 2 {
@@ -423,12 +379,7 @@ func TestZeroTokenNodeIsANormalMemberWithoutTokens(t *testing.T) {
 		if strings.Contains(n.Log(), "entering BOOTSTRAP mode") {
 			t.Error("a node without tokens streamed")
 		}
-		eventually(t, "gossip says NORMAL", func() string {
-			if st := c.Node(0).gossip.app(n.HostID(), appStatus); st != "NORMAL," {
-				return "STATUS is " + st
-			}
-			return ""
-		})
+		eventually(t, "gossip says NORMAL", func() bool { return c.Node(0).gossip.app(n.HostID(), appStatus) == "NORMAL," })
 		if v := n.local.get("bootstrapped"); v != "COMPLETED" {
 			t.Errorf("bootstrapped is %q", v)
 		}
