@@ -95,7 +95,7 @@ func (g *Gate) pause(v bootstrap.Verdict) time.Duration {
 	switch {
 	case ServiceMissing(v):
 		return missingService
-	case waitsFor(v, words.ControllerSilent):
+	case waitsFor(v, words.ControllerSilent) && !g.ByPermits():
 		// A running controller renews its Lease every two seconds.
 		return shortest
 	case waitsFor(v, words.PermitForOther, words.ViewHeld, words.Isolated) || waitsFor(v, noView...) && g.ByPermits():

@@ -195,11 +195,7 @@ func (g *Gate) decide() (bootstrap.Verdict, *cluster.Cluster) {
 	}
 	g.window, g.policy = healthpolicy.Window(g.Stabilisation, c.StatusReport), c.HealthPolicy()
 	g.adopt(c.StatusReport, c.Name)
-	if ours(c) {
-		g.lease.key = c.KeptAs()
-		in.ControllerSilent, in.ControllerSilentSince = g.silent(g.reads.Now())
-		in.Unprotected = g.lease.unprotected
-	}
+	g.readLease(&in, c)
 	v := bootstrap.Decide(in)
 	if v.Decision == bootstrap.DecisionForced {
 		if g.volumeUID, trouble = g.readVolumeUID(c); trouble != nil {

@@ -3,9 +3,12 @@
 package gate
 
 import (
+	"slices"
 	"time"
 
+	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
@@ -19,8 +22,39 @@ type leaseWatch struct {
 	renewed  time.Time // the Lease's renewTime at the last reading
 	looked   bool
 	advanced bool // a renewal by a holder was observed
-	// the holder, if it renews the Lease and lists the cluster as unprotected at the last reading
+	// By the last reading, why the controller seems not to run, zero if it runs; and the holder, if
+	// it renews the Lease and lists the cluster as unprotected.
+	why         words.Message
+	since       time.Time
 	unprotected string
+}
+
+// readLease reads the Lease for in. Under policy permits it blocks nothing: only a view that
+// advances has a permit. It then explains why no permit comes.
+func (g *Gate) readLease(in *bootstrap.Input, known *cluster.Cluster) {
+	w := &g.lease
+	w.why, w.since, w.unprotected = words.Message{}, time.Time{}, ""
+	if !ours(known) {
+		return
+	}
+	w.key = known.KeptAs()
+	w.why, w.since = g.silent(g.reads.Now())
+	in.Unprotected = w.unprotected
+	if !g.ByPermits() {
+		in.ControllerSilent, in.ControllerSilentSince = w.why, w.since
+	}
+}
+
+// explainSilence names a controller that does not run as the reason why no permit comes.
+func (g *Gate) explainSilence(v bootstrap.Verdict) bootstrap.Verdict {
+	w := &g.lease
+	if w.why.IsZero() || v.Decision != bootstrap.DecisionWait || g.tooOld(g.reads.Now()).IsZero() {
+		return v
+	}
+	list := slices.DeleteFunc(slices.Clone(v.Blockers), func(x matrix.Blocker) bool {
+		return x.Reason == words.PermitPending || x.Reason == words.ControllerSilent
+	})
+	return wait(v, append(list, matrix.Blocker{Reason: words.ControllerSilent, Cause: w.why, Since: w.since})...)
 }
 
 // silent reads the Lease. The result is zero if the controller is running, else the controller that
@@ -30,7 +64,6 @@ func (g *Gate) silent(now time.Time) (silent words.Message, since time.Time) {
 	if w.first.IsZero() {
 		w.first = now
 	}
-	w.unprotected = ""
 	name := g.reads.LeaseName()
 	l, unread := g.reads.Lease()
 	switch {

@@ -46,8 +46,8 @@ func (g *Gate) unpermitted(v bootstrap.Verdict, known *cluster.Cluster, final bo
 			p.Back = g.wentBack(p.View, now)
 			// This reading may be older than an earlier one: the newest view counts.
 			p.View = g.permits.views.Latest()
-			if !g.Launcher || !byOlder(known) {
-				p.Old = g.tooOld(now)
+			if p.Old = g.tooOld(now); g.Launcher && byOlder(known) {
+				p.Old = g.lease.why
 			}
 		} else {
 			// the report was deleted: its views never advance
@@ -129,8 +129,7 @@ func (g *Gate) tooOld(now time.Time) words.Message {
 }
 
 // byOlder reports whether a controller of an earlier release, which labels its report, writes the
-// views. It renews none for a launcher, but the Lease and the members' answers still count. Removed
-// in the next release.
+// views. It renews none for a launcher: the Lease counts instead. Removed in the next release.
 func byOlder(c *cluster.Cluster) bool {
 	return ours(c) && c.StatusReport.Labels[api.LabelCluster] != ""
 }

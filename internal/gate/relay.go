@@ -93,6 +93,7 @@ func (g *Gate) explainNoView(v bootstrap.Verdict, known *cluster.Cluster) bootst
 	if v.Satisfied || !g.ByPermits() {
 		return v
 	}
+	v = g.explainSilence(v)
 	silent, r, now := waitsFor(v, noView...), &g.relays, g.reads.Now()
 	if known != nil && (r.learned.IsZero() || silent && now.Sub(r.learned) >= relearn) {
 		g.learn(known)
