@@ -71,8 +71,8 @@ func (d Decision) Permit() api.PermitKind {
 	return ""
 }
 
-// Blockers returns why the view does not let the member start in this way; nil if it does. dead are
-// the host IDs that must be DOWN; all others must be UP.
+// Blockers returns why the view does not let the member start in this way, or in any way if kind is
+// empty; nil if it does. dead are the host IDs that must be DOWN; all others must be UP.
 func (p *Permission) Blockers(self matrix.Ref, kind api.PermitKind, dead []hostid.ID) []matrix.Blocker {
 	pending := func(cause words.Message) []matrix.Blocker {
 		return []matrix.Blocker{{Reason: words.PermitPending, Observed: self, Cause: cause}}
@@ -110,7 +110,7 @@ func (p *Permission) Blockers(self matrix.Ref, kind api.PermitKind, dead []hosti
 		// new Pod.
 		other(words.New(words.PermitForOtherPod, "uid", string(p.PodUID), "permitted", string(permit.PodUID)))
 	}
-	if permit.Kind != kind {
+	if kind != "" && permit.Kind != kind {
 		other(words.New(words.PermitForOtherKind, "kind", string(kind), "permitted", string(permit.Kind)))
 	}
 	held := func(cause words.Message) {

@@ -131,8 +131,6 @@ type Gate struct {
 	volumeUID types.UID // as cluster.Member's; read only if a force would open
 
 	seen *cluster.Cluster
-	// Newer counts newer views that closed a gate with a permit.
-	Newer int
 }
 
 // New returns a gate that begins to wait now.
@@ -204,14 +202,18 @@ func (g *Gate) decide() (bootstrap.Verdict, *cluster.Cluster) {
 		in.VolumeUID = g.volumeUID
 		v = bootstrap.Decide(in)
 	}
-	// An unreadable part blocks only decisions that depend on complete reports.
-	if err := c.Incomplete(); err != nil &&
-		(v.Decision == bootstrap.DecisionAllUp || v.Decision == bootstrap.DecisionGenesis) {
-		x := g.Blocked(matrix.Blocker{Reason: words.ReadingIncomplete, Detail: OneLine(err)})
-		x.Notes = v.Notes
-		return x, c
+	return g.complete(v, c), c
+}
+
+// complete blocks a decision that depends on complete reports if a part was unreadable.
+func (g *Gate) complete(v bootstrap.Verdict, c *cluster.Cluster) bootstrap.Verdict {
+	err := c.Incomplete()
+	if err == nil || v.Decision != bootstrap.DecisionAllUp && v.Decision != bootstrap.DecisionGenesis {
+		return v
 	}
-	return v, c
+	x := g.Blocked(matrix.Blocker{Reason: words.ReadingIncomplete, Detail: OneLine(err)})
+	x.Notes = v.Notes
+	return x
 }
 
 // readVolumeUID returns cluster.Member's VolumeUID.

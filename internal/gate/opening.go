@@ -12,7 +12,6 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/view"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
@@ -24,28 +23,33 @@ const (
 
 // stability is the state between a verdict that opens and the opening itself.
 type stability struct {
-	since   time.Time         // since when all are UP continuously; zero if they are not
+	since   time.Time         // since when only the window or the final check blocks; else zero
 	refusal bootstrap.Verdict // of the last final check
 	refused int               // failed final checks in a row
 	next    time.Time         // time of the next final check
 }
 
-// settle makes a verdict that would open final: all nodes must stay UP for the window. A final
-// check, independent of the reports and the controller, must find no blocker.
+// settle makes a verdict final: a final check, independent of the reports and the controller, must
+// find no blocker. By reports, the reports must open, and all nodes must have stayed UP for the
+// window. By permits, a permit is required: the controller has waited for that window. The reports,
+// which may be older than the Pods' rows, then only explain why there is no permit.
 func (g *Gate) settle(v bootstrap.Verdict, known *cluster.Cluster) bootstrap.Verdict {
-	s := &g.stability
-	if !v.Satisfied || !v.Decision.Guarded() {
+	s, now := &g.stability, g.reads.Now()
+	waits := v.Decision == bootstrap.DecisionWait && g.ByPermits() && known != nil
+	if !waits && !v.Decision.Guarded() {
 		*s = stability{}
 		return v
 	}
-	now := g.reads.Now()
+	if blockers := g.unpermitted(v, known, false); len(blockers) > 0 {
+		if *s = (stability{}); waits {
+			return v
+		}
+		s.since = now
+		return wait(v, blockers...)
+	}
 	if s.since.IsZero() {
 		s.since = now
 	}
-	if blockers := g.unpermitted(v, known, false); len(blockers) > 0 {
-		return g.close(v, blockers)
-	}
-	g.permits.had, g.permits.by = g.ByPermits(), view.StampOf(g.permits.views.Latest())
 	if s.refused > 0 && now.Before(s.next) {
 		refusal := s.refusal
 		refusal.Pause = s.next.Sub(now)
@@ -70,7 +74,7 @@ func (g *Gate) settle(v bootstrap.Verdict, known *cluster.Cluster) bootstrap.Ver
 		}
 	}
 	if blockers := g.permitted(looked, known); len(blockers) > 0 {
-		return g.close(v, blockers)
+		return wait(looked, blockers...)
 	}
 	return looked
 }
@@ -83,53 +87,27 @@ func (g *Gate) stabilising(v bootstrap.Verdict, left time.Duration) bootstrap.Ve
 	return v
 }
 
-// close blocks a member without a valid permit. The stabilisation time continues, but restarts if a
-// permit was withdrawn or has expired.
-func (g *Gate) close(v bootstrap.Verdict, blockers []matrix.Blocker) bootstrap.Verdict {
-	if g.permits.had {
-		if view.StampOf(g.permits.views.Latest()).Newer(g.permits.by) {
-			g.Newer++
-		}
-		g.stability, g.permits.had = stability{since: g.reads.Now()}, false
-	}
-	return wait(v, blockers...)
-}
-
 // unstable returns how much longer all must stay UP.
 func (g *Gate) unstable(v bootstrap.Verdict) time.Duration {
-	if !v.Decision.Stabilises() || g.Just {
+	if g.ByPermits() || !v.Decision.Stabilises() || g.Just {
 		return 0
 	}
 	return max(0, g.window-g.reads.Now().Sub(g.stability.since))
 }
 
 // lastLook is the final check before opening. It checks the rows in the Pods' annotations, the
-// member's seeds, and the reporters, which must answer. No controller is needed. The verdicts by
-// report and by annotations must both open.
+// member's seeds, and the reporters, which must answer. No controller is needed.
 func (g *Gate) lastLook(v bootstrap.Verdict, known *cluster.Cluster) bootstrap.Verdict {
 	objects, digests, trouble := g.reads.Pods(known)
 	if trouble != nil {
 		return wait(v, *trouble)
 	}
-	in, err := g.Input(cluster.New(objects, cluster.SourceReport, g.reads.Now()))
-	if err != nil {
-		return wait(v, NoService(words.Clean(err.Error()), words.Message{}))
-	}
 	carried := cluster.New(objects, cluster.SourceAnnotation, g.reads.Now())
-	by := bootstrap.Decide(in)
-	if carriesRows(objects.Pods, g.Member) || ours(known) {
-		said, err := g.Input(carried)
-		if err != nil {
-			return wait(v, NoService(words.Clean(err.Error()), words.Message{}))
-		}
-		said.Reports = in.Reports // the lenient flag depends on it
-		by = both(by, bootstrap.Decide(said))
-	}
-	if !by.Satisfied {
-		return by
+	if v = g.both(carried, known); !v.Satisfied {
+		return v
 	}
 	blockers := g.notFirst(v, carried)
-	if choice, launched := bootstrap.SeedChoiceOf(carried, g.Member, in.Volume); launched &&
+	if choice, launched := bootstrap.SeedChoiceOf(carried, g.Member, g.Volume); launched &&
 		(!choice.Usable() || choice.Code == words.SeedsFirstNode && v.Decision != bootstrap.DecisionGenesis) {
 		blockers = append(blockers, bootstrap.NoOtherSeed(v.Self, choice))
 	}
@@ -145,6 +123,42 @@ func (g *Gate) lastLook(v bootstrap.Verdict, known *cluster.Cluster) bootstrap.V
 		return wait(v, blockers...)
 	}
 	return v
+}
+
+// both is the verdict by the Pods' rows. By reports, that by the reports must open as well; if they
+// differ, the Pods' rows show the cause.
+func (g *Gate) both(carried, known *cluster.Cluster) bootstrap.Verdict {
+	if g.ByPermits() {
+		return g.judged(carried, known)
+	}
+	report := cluster.New(carried.Objects, cluster.SourceReport, carried.TakenAt)
+	byReport := g.judged(report, report)
+	if !ours(known) && !carriesRows(carried.Pods, g.Member) {
+		return byReport // another writer's reports may come from another source
+	}
+	byPods := g.judged(carried, report)
+	outdated := slices.DeleteFunc(slices.Clone(byReport.Blockers),
+		func(x matrix.Blocker) bool { return x.Reason != words.ReportOutdated })
+	switch {
+	case byReport.Satisfied && !byPods.Satisfied:
+		return byPods
+	case byReport.Satisfied, byPods.Satisfied, len(outdated) == 0, byReport.Decision == bootstrap.DecisionRefuse:
+		return byReport
+	case byPods.Decision == bootstrap.DecisionRefuse:
+		return byPods
+	}
+	return wait(byPods, slices.Concat(byPods.Blockers, outdated)...)
+}
+
+// judged decides on a reading that has the Pods. reports has the reports of that reading: the
+// lenient flag depends on their number.
+func (g *Gate) judged(c, reports *cluster.Cluster) bootstrap.Verdict {
+	in, err := g.Input(c)
+	if err != nil {
+		return g.Blocked(NoService(words.Clean(err.Error()), words.Message{}))
+	}
+	in.Reports = reports.ReportCount()
+	return g.complete(bootstrap.Decide(in), c)
 }
 
 // notFirst blocks a member that would create a cluster although its seeds, or its StatefulSet,
@@ -164,24 +178,7 @@ func (g *Gate) notFirst(v bootstrap.Verdict, known *cluster.Cluster) []matrix.Bl
 	return nil
 }
 
-// both combines the verdicts by the report and by the Pods' rows: both must open. If they differ,
-// the Pods' rows show the cause.
-func both(byReport, byPods bootstrap.Verdict) bootstrap.Verdict {
-	outdated := slices.DeleteFunc(slices.Clone(byReport.Blockers),
-		func(x matrix.Blocker) bool { return x.Reason != words.ReportOutdated })
-	switch {
-	case byReport.Satisfied:
-		return byPods
-	case byPods.Satisfied || len(outdated) == 0 || byReport.Decision == bootstrap.DecisionRefuse:
-		return byReport
-	case byPods.Decision == bootstrap.DecisionRefuse:
-		return byPods
-	}
-	return wait(byPods, slices.Concat(byPods.Blockers, outdated)...)
-}
-
-// carriesRows reports whether Pods other than the member's have rows: another writer's reports may
-// come from another source.
+// carriesRows reports whether Pods other than the member's have rows.
 func carriesRows(pods []corev1.Pod, member string) bool {
 	for i := range pods {
 		if pods[i].Name != member && len(pods[i].Annotations) > 0 {

@@ -19,10 +19,6 @@ import (
 // permits is what the gate has read of the controller's views.
 type permits struct {
 	views view.Receiver
-	// had is set after a judgement that found a permit.
-	had bool
-	// by is the view with that permit.
-	by view.Stamp
 	// behind is since when the API server has returned older views than the newest one seen; zero
 	// if it does not.
 	behind time.Time
@@ -33,9 +29,9 @@ type permits struct {
 }
 
 // unpermitted returns why the controller's view does not let the member start; nil if it does, or
-// if no permit is required, as for a restart. final also queries the relays.
+// if no permit is required. final also queries the relays.
 func (g *Gate) unpermitted(v bootstrap.Verdict, known *cluster.Cluster, final bool) []matrix.Blocker {
-	if !g.ByPermits() || v.Decision.Permit() == "" {
+	if !g.ByPermits() {
 		return nil
 	}
 	p := bootstrap.Permission{Claim: g.ClaimOf(known)}

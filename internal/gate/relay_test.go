@@ -14,6 +14,14 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/view/healthpolicy"
 )
 
+// at is a Reads that has only the time.
+type at struct {
+	Reads
+	now time.Time
+}
+
+func (a *at) Now() time.Time { return a.now }
+
 // relaying is a Reads whose members relay views, each within a second.
 type relaying struct {
 	at

@@ -210,7 +210,7 @@ func TestPermitsGoRoundOneAfterTheOther(t *testing.T) {
 	wantHolders(t, p.pass(2*time.Second), "b-1")
 }
 
-// A permit is withdrawn at once when the view turns, and no other member gets one meanwhile.
+// A permit is withdrawn at once when the view turns, and no other member gets one meanwhile. It comes back after the whole window.
 func TestAPermitIsWithdrawnAtOnceWhenTheViewTurns(t *testing.T) {
 	for name, turn := range map[string]func(*play){
 		"a member is DOWN":        func(p *play) { p.members[1].State = api.NodeStatusDown },
@@ -229,6 +229,11 @@ func TestAPermitIsWithdrawnAtOnceWhenTheViewTurns(t *testing.T) {
 			wantHolders(t, p.pass(window), "a-1")
 			turn(p)
 			wantHolders(t, p.next())
+			if name == "a member is DOWN" {
+				p.members[1].State = api.NodeStatusUp
+				wantHolders(t, p.pass(window-3*time.Second))
+				wantHolders(t, p.pass(4*time.Second), "a-1")
+			}
 		})
 	}
 }

@@ -88,7 +88,6 @@ func Protections() []Protection {
 		{[]Off{OffPods, OffReporters}, "", false},
 		{[]Off{OffReporters, OffHeartbeats}, "", true},
 		{[]Off{OffDigest, OffHeartbeats}, "", true},
-		{[]Off{OffWindow, OffGrantWindow}, "", true},
 		{[]Off{OffRest, OffHold}, "", true},
 		{[]Off{OffSeeds, OffFounder}, "", false},
 		{[]Off{OffFirst, OffSecond}, "", true},

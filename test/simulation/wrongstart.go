@@ -17,7 +17,7 @@ import (
 )
 
 // Wrong start: a gate opens for a new node, and what it read last, or could have read, forbids it. Each fact has one reading that must be the last one of its
-// kind before an opening, in this order: what the API server has of sets and reports, the Lease, the Pods' rows, the reporters' answers, the view, the claim,
+// kind before an opening, in this order: what the API server has of sets and reports, by reports the Lease, the Pods' rows, the reporters' answers, the view, the claim,
 // the Pod. A fact is judged as it was at that reading; where the gate has left the reading out, or made it too early, as it is at the opening. What happens
 // after that reading nobody can know.
 //
@@ -116,7 +116,7 @@ func (w *world) judgeOpening(p *pod, v bootstrap.Verdict) {
 	}
 	of := []source{readCluster, readLease, readPods, readConfirm}
 	if w.permits() {
-		of = append(of, readReport, readClaim, readPodUID)
+		of = []source{readCluster, readPods, readConfirm, readReport, readClaim, readPodUID}
 	}
 	for _, r := range of {
 		why := x.wrong[r]
@@ -128,7 +128,7 @@ func (w *world) judgeOpening(p *pod, v bootstrap.Verdict) {
 			return
 		}
 	}
-	if gone := w.now.Sub(x.good); v.Decision.Stabilises() && (!x.just || !x.good.Equal(x.first)) && gone < view.Stabilisation {
+	if gone := w.now.Sub(x.good); !w.permits() && v.Decision.Stabilises() && (!x.just || !x.good.Equal(x.first)) && gone < view.Stabilisation {
 		w.wrongStart("%s is let through as %s, and all was well for %s only", p.name, v.Decision, gone)
 	}
 }

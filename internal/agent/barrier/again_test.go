@@ -232,36 +232,3 @@ func TestRowsThatNoWatchShowsAreReadAtThePeriod(t *testing.T) {
 		}
 	})
 }
-
-// TestTheWindowOfAWaitingMemberBeginsAnew: a node is DOWN, or a rollout holds all joins, while the barrier reads no more than the
-// report. Both are over when the member gets its permit.
-func TestTheWindowOfAWaitingMemberBeginsAnew(t *testing.T) {
-	for name, tc := range map[string]struct{ begins, ends func(*queued) }{
-		"a row": {func(q *queued) { q.rows(api.NodeStatusDown) }, func(q *queued) { q.rows(api.NodeStatusUp) }},
-		"a rollout": {func(q *queued) {
-			q.ready(0)
-			q.renew(func(v *api.StatusReportView) { v.Hold = "RolloutInProgress" })
-		}, func(q *queued) {
-			q.ready(1)
-			q.renew(func(v *api.StatusReportView) { v.Hold = "" })
-		}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				q := newQueued(t)
-				q.o.Stabilisation = new(time.Minute)
-				ctx, done := running(t, q.world)
-				q.renews(ctx)
-				q.renewTimes(14, nil) // past the minute since all is UP
-				tc.begins(q)
-				time.Sleep(2 * time.Second)
-				tc.ends(q)
-				q.renewTimes(1, mine)
-				q.renewTimes(9, nil)
-				stillWaiting(t, done)
-				q.renewTimes(12, nil)
-				opens(t, done)
-			})
-		})
-	}
-}

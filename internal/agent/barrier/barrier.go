@@ -240,7 +240,6 @@ func (b *barrier) judge(ctx context.Context) bootstrap.Verdict {
 	if gate.ServiceMissing(v) {
 		b.name = "" // its label may have been corrected: read it again
 	}
-	b.metrics.count(b.gate)
 	return v
 }
 

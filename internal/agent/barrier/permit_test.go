@@ -214,28 +214,89 @@ func TestNoHarm26AClaimThatMayNotBeReadIsNotReadInALoop(t *testing.T) {
 	})
 }
 
-// A newer view closes at once, and a permit that comes back begins a new window; one that stops to advance is worth nothing after 20 seconds.
-func TestANewerViewClosesAtOnceAndTheWindowBeginsAnew(t *testing.T) {
+// The controller has waited until all were UP for long enough: a permit needs no second such time, and nothing opens without it.
+func TestAPermitNeedsNoSecondWindow(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		v := permittedView()
+		v.Permits = nil
+		w := withView(t, v)
+		w.o.Stabilisation = new(time.Hour)
+		_, done := running(t, w)
+		for range 12 {
+			time.Sleep(view5)
+			stillWaiting(t, done)
+			w.renew(nil)
+		}
+		w.renew(func(v *api.StatusReportView) { v.Permits = permittedView().Permits })
+		began := time.Now()
+		opens(t, done)
+		if took := time.Since(began); took > 3*time.Second {
+			t.Errorf("opened %v after the permit", took)
+		}
+	})
+}
+
+// A newer view closes at once, and a permit that comes back opens only after another look at the members.
+func TestANewerViewClosesAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := withView(t, permittedView())
-		w.o.Stabilisation = new(time.Minute)
+		w.setSilent("demo-rack1-0", errUnreachable)
 		_, done := running(t, w)
-		pass := func(d time.Duration, change func(*api.StatusReportView)) {
-			for range int(d / (5 * time.Second)) {
-				time.Sleep(5 * time.Second)
-				stillWaiting(t, done)
-				w.renew(change)
-			}
+		for range 6 {
+			time.Sleep(view5)
+			w.renew(nil)
 		}
-		pass(50*time.Second, nil)
-		pass(5*time.Second, func(v *api.StatusReportView) { v.Permits = nil })
-		pass(50*time.Second, nil) // past the minute since all is UP
-		back := permittedView()
-		w.renew(func(v *api.StatusReportView) { v.Permits = back.Permits })
-		time.Sleep(2 * time.Second) // the new window has 10 s left
+		w.renew(func(v *api.StatusReportView) { v.Permits = nil })
+		w.setSilent("demo-rack1-0", nil)
+		time.Sleep(time.Minute)
 		stillWaiting(t, done)
+		w.mu.Lock()
+		asked := w.asked["demo-rack1-0"]
+		w.mu.Unlock()
+		w.renew(func(v *api.StatusReportView) { v.Permits = permittedView().Permits })
+		time.Sleep(view5)
+		w.renew(nil)
 		opens(t, done)
+		if w.asked["demo-rack1-0"] == asked {
+			t.Error("opened by what it was told before")
+		}
 	})
+}
+
+// The rows of this moment decide: a report that is behind neither opens nor, with a permit, closes.
+func TestByAPermitTheRowsOfThisMomentDecide(t *testing.T) {
+	down := report(saw(idA, "UP", idB, "DOWN"), saw(idA, "UP", idB, "UP"))
+	for name, tc := range map[string]struct {
+		rows  *api.ScyllaDBDatacenterNodesStatusReport // of the report
+		pod   []api.ObservedNodeStatusReport           // of Pod A
+		opens bool
+	}{
+		"both are UP":              {allUp(), saw(idA, "UP", idB, "UP"), true},
+		"only the Pods' rows are":  {down, saw(idA, "UP", idB, "UP"), true},
+		"only the report's are UP": {allUp(), saw(idA, "UP", idB, "DOWN"), false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				objs := append(peers(), byOperator(tc.rows))
+				for _, o := range objs {
+					if pod, ok := o.(*corev1.Pod); ok && pod.Name == "demo-rack1-0" {
+						pod.Annotations = carries(idA, tc.pod)
+					}
+				}
+				w := withView(t, permittedView(), objs...)
+				_, done := running(t, w)
+				for range 12 {
+					time.Sleep(view5)
+					w.renew(nil)
+				}
+				if !tc.opens {
+					stillWaiting(t, done)
+					return
+				}
+				opens(t, done)
+			})
+		})
+	}
 }
 
 // The last look takes seconds, in which the controller may take the permit back: the view is read once more after it.
@@ -268,7 +329,7 @@ func TestAViewThatGoesBackOpensNothingAndIsSaid(t *testing.T) {
 		v := permittedView()
 		v.Epoch, v.Seq = 7, 900
 		w := withView(t, v)
-		w.o.Stabilisation = new(time.Minute)
+		w.setSilent("demo-rack1-0", errUnreachable)
 		ctx, cancel := context.WithCancel(t.Context())
 		done := w.start(ctx)
 		time.Sleep(5 * time.Second)
@@ -276,8 +337,11 @@ func TestAViewThatGoesBackOpensNothingAndIsSaid(t *testing.T) {
 		time.Sleep(5 * time.Second)
 		back := func(v *api.StatusReportView) { v.Epoch, v.Seq = 3, v.Seq%100 }
 		w.renew(back)
-		for range 5 * 12 { // five minutes, in which it advances as one does that permits
+		for i := range 5 * 12 { // five minutes, in which it advances as one does that permits
 			time.Sleep(5 * time.Second)
+			if i == 4 { // the newest view that it has read is too old
+				w.setSilent("demo-rack1-0", nil)
+			}
 			stillWaiting(t, done)
 			w.renew(nil)
 		}
@@ -286,7 +350,6 @@ func TestAViewThatGoesBackOpensNothingAndIsSaid(t *testing.T) {
 		}
 		cancel()
 		<-done
-		w.o.Stabilisation = new(time.Second)
 		_, done = running(t, w)
 		time.Sleep(5 * time.Second)
 		w.renew(nil)
@@ -298,11 +361,13 @@ func TestAViewThatStopsToAdvanceIsTooOld(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		w := withView(t, permittedView())
-		w.o.Stabilisation = new(27 * time.Second) // all have been UP for so long when the view is 22 s old, and its limit is 20 s
+		w.setSilent("demo-rack1-0", errUnreachable)
 		_, done := running(t, w)
 		time.Sleep(5 * time.Second)
 		w.renew(nil)
-		time.Sleep(time.Hour) // the controller is away
+		time.Sleep(22 * time.Second) // the controller is away, and the limit is 20 s
+		w.setSilent("demo-rack1-0", nil)
+		time.Sleep(time.Hour)
 		stillWaiting(t, done)
 		if log := w.logged(); !strings.Contains(log, "ControllerSilent") || !strings.Contains(log, "the controller view has not advanced for") {
 			t.Errorf("does not say that the controller is silent:\n%s", log)
@@ -329,7 +394,7 @@ func TestTheViewLimitIsTheOneOfTheHealthPolicy(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w := withView(t, permittedView())
-				w.o.Stabilisation = new(25 * time.Second)
+				w.setSilent("demo-rack1-0", errUnreachable)
 				r := &api.ScyllaDBStatusReport{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "demo"}}
 				w.update(r, func() {
 					r.Status.HealthPolicy = healthpolicy.Standard(healthpolicy.Stabilisation, 3)
@@ -337,7 +402,9 @@ func TestTheViewLimitIsTheOneOfTheHealthPolicy(t *testing.T) {
 				})
 				_, done := running(t, w)
 				time.Sleep(time.Second)
-				w.renew(nil) // once: at the end of the 25 s it is some 24 s old
+				w.renew(nil) // once
+				time.Sleep(24 * time.Second)
+				w.setSilent("demo-rack1-0", nil)
 				if c.opens {
 					opens(t, done)
 					return
@@ -476,13 +543,14 @@ func TestAReportThatIsMadeAnewIsGoneBy(t *testing.T) {
 				w, n := withRelays(t, high)
 				w.anew("report-1", high.DeepCopy())
 				n.set(relayed)
-				w.o.Stabilisation = new(time.Minute)
+				w.setSilent("demo-rack1-0", errUnreachable)
 				_, done := running(t, w)
 				for range 5 {
 					time.Sleep(view5)
 					w.renew(nil)
 				}
 				w.anew("report-2", permittedView())
+				w.setSilent("demo-rack1-0", nil)
 				// It may have been written an hour ago: that all was UP before, and permitted, is worth nothing for it.
 				time.Sleep(2 * time.Minute)
 				stillWaiting(t, done)

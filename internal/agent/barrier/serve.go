@@ -19,7 +19,6 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/base/bounded"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/gate"
 )
 
 type metrics struct {
@@ -29,9 +28,7 @@ type metrics struct {
 	evaluations prometheus.Counter
 	apiErrors   prometheus.Counter
 	waiting     prometheus.Gauge
-	newer       prometheus.Counter
 	info        *prometheus.GaugeVec
-	counted     int // Newer of the gate, at the last count
 }
 
 func newMetrics() *metrics {
@@ -48,8 +45,6 @@ func newMetrics() *metrics {
 			Help: "Failed reads and watches of the API server."}),
 		waiting: prometheus.NewGauge(prometheus.GaugeOpts{Name: name("waiting_since_timestamp_seconds"),
 			Help: "When waiting began, Unix time."}),
-		newer: prometheus.NewCounter(prometheus.CounterOpts{Name: name("closed_by_newer_view_total"),
-			Help: "Times that the next controller view from the API server closed a barrier that had a permit."}),
 		info: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: name("info"),
 			Help: "Always 1; the labels are the cluster and datacenter of the waiting member, once they are known."},
 			[]string{"namespace", "cluster", "datacenter"}),
@@ -59,7 +54,7 @@ func newMetrics() *metrics {
 }
 
 func (m *metrics) collectors() []prometheus.Collector {
-	return []prometheus.Collector{m.open, m.blockers, m.evaluations, m.apiErrors, m.waiting, m.newer, m.info}
+	return []prometheus.Collector{m.open, m.blockers, m.evaluations, m.apiErrors, m.waiting, m.info}
 }
 
 // RegisterMetrics registers every metric of the barrier, without values, for the documentation.
@@ -77,12 +72,6 @@ func (m *metrics) place(key cluster.Key, svc *corev1.Service) {
 		m.info.Reset()
 		m.info.WithLabelValues(key.Namespace, key.Name, svc.Labels[api.LabelDatacenter]).Set(1)
 	}
-}
-
-// count takes the counts of a gate, which only grow.
-func (m *metrics) count(g *gate.Gate) {
-	m.newer.Add(float64(g.Newer - m.counted))
-	m.counted = g.Newer
 }
 
 func (m *metrics) observe(v bootstrap.Verdict) {
