@@ -6,88 +6,54 @@ import (
 	"slices"
 	"time"
 
-	"k8s.io/apimachinery/pkg/api/equality"
-
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/view"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
-// earlier is the last judgement of the whole cluster, if no view without a permit can change it.
+// earlier is the last judgement of the whole cluster that waits for a permit.
 type earlier struct {
-	at      time.Time
+	at      time.Time // zero: none
 	verdict bootstrap.Verdict
-	report  *api.ScyllaDBStatusReport // with the rows and the view that it used; nil: read everything
 }
 
-// remember keeps a verdict that a view without a permit of this member cannot change. The rows must
-// be those in the cluster report, because again reads no others.
-func (g *Gate) remember(v bootstrap.Verdict, known *cluster.Cluster) {
-	g.last = earlier{}
-	if v.Satisfied || v.Decision == bootstrap.DecisionRefuse || !g.ByPermits() || !ours(known) ||
-		!known.ByClusterReport() || waitsFor(v, noView...) ||
-		!withoutPermit(known.StatusReport, g.Member) {
-		return
-	}
-	g.last = earlier{at: g.reads.Now(), verdict: v, report: known.StatusReport}
-}
-
-func withoutPermit(r *api.ScyllaDBStatusReport, member string) bool {
-	return r != nil && r.Status.View != nil && !slices.ContainsFunc(r.Status.View.Permits,
-		func(p api.StatusReportViewPermit) bool { return p.Member == member })
-}
-
-// again returns the last verdict if only the controller's view has changed and still has no permit
-// of this member. A view is written every few seconds while any permit is open, and wakes every
-// barrier. It reads the cluster report, with all rows, and the Lease. Otherwise, and after a while,
-// the caller reads everything: only that can open.
+// again returns the last verdict if no more than the cluster report has changed, and its view still
+// has no permit of this member. A view is written every few seconds while any permit is open, and
+// wakes every barrier: only the report is read then. At intervals, and with a permit, the caller
+// reads everything: only that can open.
 func (g *Gate) again(changed cluster.Kinds) (bootstrap.Verdict, bool) {
-	l, now := &g.last, g.reads.Now()
-	limit, pending := reevaluate, onlyPending(l.verdict)
+	v, now := g.last.verdict, g.reads.Now()
+	limit, pending := reevaluate, onlyPending(v)
 	if pending {
 		limit = repeat
 	}
-	if l.report == nil || changed&^cluster.KindStatusReport != 0 || now.Sub(l.at) >= limit {
-		return bootstrap.Verdict{}, false
+	if g.last.at.IsZero() || changed&^cluster.KindStatusReport != 0 || now.Sub(g.last.at) >= limit {
+		return v, false
 	}
 	r, trouble := g.reads.Report()
-	if trouble != nil || !sameButView(r, l.report) || !withoutPermit(r, g.Member) ||
-		view.StampOf(g.permits.views.Latest()).Newer(view.StampOf(r.Status.View)) {
-		return bootstrap.Verdict{}, false
+	if trouble != nil || !g.adopt(r, g.seen.Name) {
+		return v, false
 	}
-	if silent, _ := g.silent(now); !silent.IsZero() || !g.adopt(r, r.Name) {
-		return bootstrap.Verdict{}, false
+	if silent, _ := g.silent(now); !silent.IsZero() {
+		return v, false
+	}
+	p := bootstrap.Permission{View: g.permits.views.Latest()}
+	if p.View.Hold != "" || slices.ContainsFunc(p.View.Permits,
+		func(x api.StatusReportViewPermit) bool { return x.Member == g.Member }) {
+		return v, false
 	}
 	g.permits.heard = now
-	v := l.verdict
+	if pending {
+		return wait(v, p.Blockers(v.Self, "", nil)...), true
+	}
 	v.Blockers = slices.Clone(v.Blockers)
-	if !pending {
-		return v, true
-	}
-	if r.Status.View.Hold != "" {
-		return bootstrap.Verdict{}, false // a rollout, which ends the stabilisation time
-	}
-	p := bootstrap.Permission{View: r.Status.View}
-	return wait(v, p.Blockers(v.Self, "", nil)...), true
+	return v, true
 }
 
 func onlyPending(v bootstrap.Verdict) bool {
-	for i := range v.Blockers {
-		if v.Blockers[i].Reason != words.PermitPending {
-			return false
-		}
-	}
-	return true
-}
-
-// sameButView reports whether two readings of a report differ in the controller's view at most.
-func sameButView(a, b *api.ScyllaDBStatusReport) bool {
-	x, y := a.Status, b.Status
-	x.View, y.View = nil, nil
-	return a.UID == b.UID && equality.Semantic.DeepEqual(a.Datacenters, b.Datacenters) &&
-		equality.Semantic.DeepEqual(x, y)
+	return !slices.ContainsFunc(v.Blockers, func(x matrix.Blocker) bool { return x.Reason != words.PermitPending })
 }
 
 // pause is the time until the next judgement without a change.

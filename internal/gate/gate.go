@@ -169,7 +169,10 @@ func (g *Gate) judge(changed cluster.Kinds) bootstrap.Verdict {
 	// Reading all Pods costs O(N^2) bytes for N nodes: only the final check reads them.
 	v, known := g.decide()
 	v = g.explainNoView(g.settle(v, known), known)
-	g.remember(v, known)
+	g.last = earlier{}
+	if v.Decision == bootstrap.DecisionWait && g.ByPermits() && ours(known) && !waitsFor(v, noView...) {
+		g.last = earlier{at: g.reads.Now(), verdict: v}
+	}
 	return v
 }
 

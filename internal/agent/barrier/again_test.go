@@ -155,7 +155,12 @@ func TestWhatConcernsAWaitingMemberIsReadAtOnce(t *testing.T) {
 			svc := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: newcomer}}
 			q.update(svc, func() { svc.Annotations = map[string]string{api.AnnotationForceProceed: "true"} })
 		}, open},
-		"a node is DOWN": {func(q *queued) { q.rows(api.NodeStatusDown) }, "DOWN"},
+		"a node is DOWN": {func(q *queued) {
+			q.rows(api.NodeStatusDown)
+			q.renew(func(v *api.StatusReportView) {
+				v.Queue[0].Reason, v.Queue[0].Nodes = "PermitWaitsForMembers", []string{"demo-rack2-0"}
+			})
+		}, "demo-rack2-0 is not UP in the controller view"},
 		"a rollout": {func(q *queued) {
 			q.ready(0)
 			q.renew(func(v *api.StatusReportView) { v.Permits, v.Hold = nil, "RolloutInProgress" })
@@ -225,7 +230,7 @@ func TestRowsThatNoWatchShowsAreReadAtThePeriod(t *testing.T) {
 		q.renewTimes(3, nil)
 		r := allUp()
 		q.update(r, func() { r.Racks = report(saw(idA, "UP", idB, "DOWN"), saw(idA, "UP", idB, "UP")).Racks })
-		time.Sleep(11 * time.Second)
+		time.Sleep(61 * time.Second)
 		stillWaiting(t, done)
 		if !strings.Contains(q.logged(), "DOWN") {
 			t.Errorf("log:\n%s", q.logged())
