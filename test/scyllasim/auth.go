@@ -132,31 +132,6 @@ func (n *Node) maintenanceSocket() string {
 	return n.o.MaintenanceSocket
 }
 
-// authConfig are the options of CQL clients. The salted password is a value that nobody may request.
-func (n *Node) authConfig(name string) (any, bool) {
-	switch name {
-	case "authenticator":
-		if n.o.Authenticator == "" {
-			return "org.apache.cassandra.auth.AllowAllAuthenticator", true
-		}
-		return "org.apache.cassandra.auth." + strings.TrimPrefix(n.o.Authenticator, "org.apache.cassandra.auth."), true
-	case "auth_superuser_name":
-		return n.o.Superuser, true
-	case "maintenance_socket":
-		if n.o.MaintenanceSocket == "" {
-			return "ignore", true
-		}
-		return n.o.MaintenanceSocket, true
-	case "workdir,W":
-		return n.o.Dir, true
-	case "native_transport_port_ssl":
-		return 9142, true
-	case "client_encryption_options":
-		return map[string]string{"enabled": strconv.FormatBool(n.o.CQLTLS)}, true
-	}
-	return nil, false
-}
-
 // selfSigned is a certificate that no client can verify.
 func selfSigned() tls.Certificate {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)

@@ -3,6 +3,7 @@
 package scyllasim
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -21,16 +22,8 @@ const VersionFile = "/etc/scyllasim/version"
 
 // chooseVersion takes SCYLLASIM_VERSION, else the version file, else the default.
 func chooseVersion(env func(string) string) (rules.Version, error) {
-	s := env("SCYLLASIM_VERSION")
-	if s == "" {
-		if b, err := os.ReadFile(VersionFile); err == nil {
-			s = strings.TrimSpace(string(b))
-		}
-	}
-	if s == "" {
-		s = DefaultVersion
-	}
-	return rules.ParseVersion(s)
+	b, _ := os.ReadFile(VersionFile)
+	return rules.ParseVersion(cmp.Or(env("SCYLLASIM_VERSION"), strings.TrimSpace(string(b)), DefaultVersion))
 }
 
 // Main is the whole program: args[0] says which command it is, by the name under which the binary was started, or
@@ -64,17 +57,10 @@ func Main(args []string) int {
 }
 
 func commandName(arg string) string {
-	switch filepath.Base(arg) {
-	case "scylla":
-		return "scylla"
-	case "docker-entrypoint.py", "docker-entrypoint":
-		return "docker-entrypoint"
-	case "nodetool", "cqlsh":
-		return filepath.Base(arg)
-	case "sh", "bash":
-		return "sh"
-	}
-	return ""
+	return map[string]string{
+		"scylla": "scylla", "docker-entrypoint.py": "docker-entrypoint", "docker-entrypoint": "docker-entrypoint",
+		"nodetool": "nodetool", "cqlsh": "cqlsh", "sh": "sh", "bash": "sh",
+	}[filepath.Base(arg)]
 }
 
 // ServerCommand is /usr/bin/scylla: the server, `scylla sstable ...` and `scylla --version`.

@@ -93,10 +93,7 @@ func EntrypointCommand(ctx context.Context, args []string, env func(string) stri
 
 // rootFolder returns the folder that the paths above are relative to: / unless SCYLLASIM_ROOT is set.
 func rootFolder(env func(string) string) string {
-	if r := env("SCYLLASIM_ROOT"); r != "" {
-		return r
-	}
-	return "/"
+	return cmp.Or(env("SCYLLASIM_ROOT"), "/")
 }
 
 // EntrypointFiles are the paths that the entrypoint of ScyllaDB's image writes when it is started with these arguments.
@@ -134,13 +131,7 @@ func setupFiles(flags flagList, env func(string) string) []setupFile {
 		add(ioFile, "SEASTAR_IO=\"--io-properties-file=%s\"\n", ioPropertiesFile)
 		add(ioPropertiesFile, "disks: []\n")
 	}
-	host := flags.get("rpc-address")
-	if host == "" {
-		host = flags.get("listen-address")
-	}
-	if host == "" {
-		host = ownAddress()
-	}
+	host := cmp.Or(flags.get("rpc-address"), flags.get("listen-address"), ownAddress())
 	out = append(out, setupFile{filepath.Join(cmp.Or(env("HOME"), "/"), ".cassandra", "cqlshrc"), "[connection]\nhostname = " + host + "\n"})
 	dc, rack := flags.get("dc"), flags.get("rack")
 	if dc != "" || rack != "" {

@@ -3,6 +3,7 @@
 package scyllasim
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -83,38 +84,22 @@ func (o *Options) defaults() error {
 	if net.ParseIP(o.ListenAddress) == nil {
 		return fmt.Errorf("start node: Options.ListenAddress %q is not an IP address", o.ListenAddress)
 	}
-	set := func(p *string, v string) {
-		if *p == "" {
-			*p = v
-		}
-	}
-	set(&o.Version, DefaultVersion)
-	set(&o.ClusterName, "Test Cluster")
-	set(&o.DC, "datacenter1")
-	set(&o.Rack, "rack1")
-	set(&o.Snitch, "SimpleSnitch")
-	set(&o.BroadcastAddress, o.ListenAddress)
-	set(&o.RPCAddress, o.ListenAddress)
-	set(&o.APIAddress, "127.0.0.1")
-	for _, p := range []struct {
-		port *int
-		v    int
-	}{{&o.StoragePort, 7000}, {&o.CQLPort, 9042}, {&o.APIPort, 10000}} {
-		if *p.port == 0 {
-			*p.port = p.v
-		}
-	}
-	for _, d := range []struct {
-		d *time.Duration
-		v time.Duration
-	}{
-		{&o.FailureDetectorTimeout, rules.FailureDetectorTimeout}, {&o.ShadowRound, 300 * time.Second},
-		{&o.StreamTime, 3 * time.Second}, {&o.TabletRebuildTime, 2 * time.Second}, {&o.StageTime, 300 * time.Millisecond},
-	} {
-		if *d.d == 0 {
-			*d.d = d.v
-		}
-	}
+	o.Version = cmp.Or(o.Version, DefaultVersion)
+	o.ClusterName = cmp.Or(o.ClusterName, "Test Cluster")
+	o.DC = cmp.Or(o.DC, "datacenter1")
+	o.Rack = cmp.Or(o.Rack, "rack1")
+	o.Snitch = cmp.Or(o.Snitch, "SimpleSnitch")
+	o.BroadcastAddress = cmp.Or(o.BroadcastAddress, o.ListenAddress)
+	o.RPCAddress = cmp.Or(o.RPCAddress, o.ListenAddress)
+	o.APIAddress = cmp.Or(o.APIAddress, "127.0.0.1")
+	o.StoragePort = cmp.Or(o.StoragePort, 7000)
+	o.CQLPort = cmp.Or(o.CQLPort, 9042)
+	o.APIPort = cmp.Or(o.APIPort, 10000)
+	o.FailureDetectorTimeout = cmp.Or(o.FailureDetectorTimeout, rules.FailureDetectorTimeout)
+	o.ShadowRound = cmp.Or(o.ShadowRound, 300*time.Second)
+	o.StreamTime = cmp.Or(o.StreamTime, 3*time.Second)
+	o.TabletRebuildTime = cmp.Or(o.TabletRebuildTime, 2*time.Second)
+	o.StageTime = cmp.Or(o.StageTime, 300*time.Millisecond)
 	if len(o.Seeds) == 0 {
 		o.Seeds = []string{o.BroadcastAddress}
 	}

@@ -3,8 +3,11 @@
 package scyllasim
 
 import (
+	"cmp"
 	"net/netip"
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/google/uuid"
 
@@ -63,27 +66,22 @@ var apiRoutes = map[string]apiRoute{
 	"DELETE /storage_service/native_transport": {6, func(n *Node, _ apiCall) (any, error) { n.stopCQL(); return void{}, nil }},
 }
 
+// apiConfig has the options that clients read. The salted password is a value that nobody may request.
 func (n *Node) apiConfig(c apiCall) (any, error) {
-	if v, ok := n.authConfig(c.param); ok {
-		return v, nil
+	const class = "org.apache.cassandra.auth."
+	known := map[string]any{
+		"authenticator":       class + cmp.Or(strings.TrimPrefix(n.o.Authenticator, class), "AllowAllAuthenticator"),
+		"auth_superuser_name": n.o.Superuser, "maintenance_socket": cmp.Or(n.o.MaintenanceSocket, "ignore"), "workdir,W": n.o.Dir,
+		"native_transport_port": n.o.CQLPort, "native_transport_port_ssl": 9142, "rpc_address": n.o.RPCAddress,
+		"client_encryption_options":      map[string]string{"enabled": strconv.FormatBool(n.o.CQLTLS)},
+		"failure_detector_timeout_in_ms": n.o.FailureDetectorTimeout.Milliseconds(), "maintenance_mode": false,
+		"enable_repair_based_node_ops": true, "allowed_repair_based_node_ops": "replace,removenode,rebuild,bootstrap,decommission",
 	}
-	switch c.param {
-	case "failure_detector_timeout_in_ms":
-		return n.o.FailureDetectorTimeout.Milliseconds(), nil
-	case "replace_node_first_boot":
-		if n.v.ReplaceByHostID() {
-			return n.o.ReplaceNodeFirstBoot, nil
-		}
-	case "enable_repair_based_node_ops":
-		return true, nil
-	case "allowed_repair_based_node_ops":
-		return "replace,removenode,rebuild,bootstrap,decommission", nil
-	case "maintenance_mode":
-		return false, nil
-	case "rpc_address":
-		return n.o.RPCAddress, nil
-	case "native_transport_port":
-		return n.o.CQLPort, nil
+	if n.v.ReplaceByHostID() {
+		known["replace_node_first_boot"] = n.o.ReplaceNodeFirstBoot
+	}
+	if v, is := known[c.param]; is {
+		return v, nil
 	}
 	return nil, &apiError{404, "Not found"}
 }

@@ -81,19 +81,8 @@ func serverOptions(v rules.Version, args []string, env func(string) string) (Opt
 		IgnoreDeadNodes:      splitList(flags.get("ignore-dead-nodes-for-replace")),
 		ZeroToken:            slices.Contains([]string{"false", "0"}, flags.get("join-ring")),
 	}
-	if err := rackdc(&o, filepath.Join(rootFolder(env), rackdcFile)); err != nil {
-		return Options{}, err
-	}
-	for _, read := range []func() error{
-		func() error { return addressFlags(&o, flags) },
-		func() error { return numberFlags(&o, flags) },
-		func() error { return environment(&o, env) },
-	} {
-		if err := read(); err != nil {
-			return Options{}, err
-		}
-	}
-	return o, nil
+	err = errors.Join(rackdc(&o, filepath.Join(rootFolder(env), rackdcFile)), addressFlags(&o, flags), numberFlags(&o, flags), environment(&o, env))
+	return o, err
 }
 
 func addressFlags(o *Options, flags flagList) error {
@@ -182,15 +171,8 @@ func rackdc(o *Options, file string) error {
 	}
 	for line := range strings.Lines(string(b)) {
 		k, v, _ := strings.Cut(strings.TrimSpace(line), "=")
-		switch strings.TrimSpace(k) {
-		case "dc":
-			if o.DC == "" {
-				o.DC = strings.TrimSpace(v)
-			}
-		case "rack":
-			if o.Rack == "" {
-				o.Rack = strings.TrimSpace(v)
-			}
+		if to := map[string]*string{"dc": &o.DC, "rack": &o.Rack}[strings.TrimSpace(k)]; to != nil {
+			*to = cmp.Or(*to, strings.TrimSpace(v))
 		}
 	}
 	return nil

@@ -5,6 +5,7 @@ package scyllasim
 import (
 	"cmp"
 	"encoding/json"
+	"maps"
 	"slices"
 
 	"github.com/kubectl-scylla/kubectl-scylla/test/scyllasim/cql"
@@ -74,17 +75,7 @@ func (s *topology) sorted() []*topoNode {
 	if s == nil {
 		return nil
 	}
-	out := make([]*topoNode, 0, len(s.Nodes))
-	for _, n := range s.Nodes {
-		out = append(out, n)
-	}
-	slices.SortFunc(out, func(a, b *topoNode) int {
-		if a.HostID < b.HostID {
-			return -1
-		}
-		return 1
-	})
-	return out
+	return slices.SortedFunc(maps.Values(s.Nodes), func(a, b *topoNode) int { return cmp.Compare(a.HostID, b.HostID) })
 }
 
 func (s *topology) node(id string) *topoNode {
