@@ -158,17 +158,12 @@ func (n *Node) respond(j topoNode, reason string) {
 }
 
 func (n *Node) begin(ctx context.Context, r *topoNode) error {
-	return n.g0.propose(ctx, func(t *topology) error {
-		x := t.node(r.HostID)
-		if x == nil || x.Request != r.Request || t.transition() != nil {
-			return errNoChange
-		}
+	return n.change(ctx, r, func(_ *topology, x *topoNode) {
 		if x.Stage = x.Request.First(); x.Stage == rules.Accept {
 			x.InGroup0 = true
 		} else {
 			x.State = x.Request.Begins()
 		}
-		return nil
 	})
 }
 
@@ -238,14 +233,9 @@ func (n *Node) updateFeatures(ctx context.Context, st *topology) (bool, error) {
 // turnAway ends a join. Its request was stored, so the node becomes left and stays banned.
 func (n *Node) turnAway(ctx context.Context, x *topoNode, reason string) error {
 	n.log.warn("raft_topology", "node %s is rejected: %s", x.HostID, reason)
-	err := n.g0.propose(ctx, func(t *topology) error {
-		y := t.node(x.HostID)
-		if y == nil || y.Request == "" || y.Stage != "" {
-			return errNoChange
-		}
+	err := n.change(ctx, x, func(t *topology, y *topoNode) {
 		t.finishTask(y.RequestID, "Join is rejected during validation", time.Now().UTC())
 		y.State, y.Request = y.Request.Cancelled(), ""
-		return nil
 	})
 	if err == nil {
 		n.wg.Go(func() { n.respond(*x, reason) })

@@ -120,12 +120,7 @@ func (n *Node) rejoin(gen int64) error {
 }
 
 func (n *Node) alone() bool {
-	for _, e := range n.gossip.view() {
-		if e.HostID != n.hostID && e.Alive {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(n.gossip.view(), func(e endpointView) bool { return e.HostID != n.hostID && e.Alive })
 }
 
 func (n *Node) loadSaved() error {

@@ -72,7 +72,6 @@ type Node struct {
 
 	mu        sync.Mutex
 	mode      string
-	modeCh    chan struct{}
 	endCQL    context.CancelFunc
 	peers     journal
 	disc      *discovery
@@ -104,7 +103,7 @@ func StartNode(ctx context.Context, o Options) (*Node, error) {
 	n := &Node{
 		o: o, v: v, clock: newClock(o.Speed), log: &logger{w: o.Log},
 		stopCh: make(chan struct{}), done: make(chan struct{}), ready: make(chan struct{}), started: time.Now(), nonce: uuid.NewString(),
-		mode: rules.ModeStarting, modeCh: make(chan struct{}),
+		mode:     rules.ModeStarting,
 		joinResp: make(chan joinResponse, 8), bannedCh: make(chan string, 1), taken: map[string]bool{},
 	}
 	n.ctx, n.cancel = context.WithCancel(ctx)
@@ -195,8 +194,6 @@ func (n *Node) setMode(mode string) {
 		return
 	}
 	n.mode = mode
-	close(n.modeCh)
-	n.modeCh = make(chan struct{})
 	n.log.info("storage_service", "entering %s mode", mode)
 }
 

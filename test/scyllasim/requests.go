@@ -208,23 +208,30 @@ func (n *Node) decommission(ctx context.Context) error {
 }
 
 // awaitDecommission waits until the coordinator has called topo.left (handleLeft) or the request has failed; it returns the request's error.
-func (n *Node) awaitDecommission(ctx context.Context, task string) (string, error) {
-	for {
-		n.mu.Lock()
-		mode, ch := n.mode, n.modeCh
-		n.mu.Unlock()
-		if mode == rules.ModeDecommissioned {
-			return "", nil
+func (n *Node) awaitDecommission(ctx context.Context, task string) (text string, err error) {
+	err = n.await(ctx, func() bool {
+		t := n.g0.state().task(task)
+		failed := n.Mode() != rules.ModeDecommissioned && t != nil && t.State == "failed"
+		if failed {
+			text = t.Error
 		}
-		changed := n.g0.waitChange()
-		if t := n.g0.state().task(task); t != nil && t.State == "failed" {
-			return t.Error, nil
+		return failed || n.Mode() == rules.ModeDecommissioned
+	})
+	return text, err
+}
+
+// await returns when something holds: it looks at each change of group 0, and every now and then.
+func (n *Node) await(ctx context.Context, holds func() bool) error {
+	for {
+		ch := n.g0.waitChange()
+		if holds() {
+			return nil
 		}
 		select {
 		case <-ch:
-		case <-changed:
+		case <-n.clock.After(200 * time.Millisecond):
 		case <-ctx.Done():
-			return "", ctx.Err()
+			return ctx.Err()
 		}
 	}
 }

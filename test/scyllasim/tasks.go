@@ -214,18 +214,16 @@ func (n *Node) abort(ctx context.Context, task string) error {
 }
 
 // awaitTask waits for the end of a task and returns its error text, "" for success.
-func (n *Node) awaitTask(ctx context.Context, id string) (string, error) {
-	for {
-		ch := n.g0.waitChange()
-		if t := n.g0.state().task(id); t != nil && t.State != "running" {
-			return t.Error, nil
+func (n *Node) awaitTask(ctx context.Context, id string) (text string, err error) {
+	err = n.await(ctx, func() bool {
+		t := n.g0.state().task(id)
+		ended := t != nil && t.State != "running"
+		if ended {
+			text = t.Error
 		}
-		select {
-		case <-ch:
-		case <-ctx.Done():
-			return "", ctx.Err()
-		}
-	}
+		return ended
+	})
+	return text, err
 }
 
 func newTaskID() string {

@@ -44,23 +44,30 @@ func (n *Node) drive(ctx context.Context, t *topoNode) error {
 	return fmt.Errorf("node %s is in unknown stage %q", t.HostID, t.Stage)
 }
 
-// advance goes on to the next stage, or ends the request.
-func (n *Node) advance(ctx context.Context, x *topoNode) error {
+// change proposes a change of a node, unless that is no longer as the coordinator saw it.
+func (n *Node) change(ctx context.Context, x *topoNode, do func(t *topology, y *topoNode)) error {
 	return n.g0.propose(ctx, func(t *topology) error {
 		y := t.node(x.HostID)
-		if y == nil || y.Stage != x.Stage {
+		if y == nil || y.Stage != x.Stage || y.Request != x.Request {
 			return errNoChange
 		}
+		do(t, y)
+		return nil
+	})
+}
+
+// advance goes on to the next stage, or ends the request.
+func (n *Node) advance(ctx context.Context, x *topoNode) error {
+	return n.change(ctx, x, func(t *topology, y *topoNode) {
 		if y.Stage = y.Request.After(y.Stage, y.ZeroToken); y.Stage != rules.Done {
 			t.take(y)
-			return nil
+			return
 		}
 		if old := t.node(y.Replaces); old != nil && y.Request == rules.Replace {
 			old.State, old.Tokens, old.InGroup0, old.Request = rules.Left, nil, false, ""
 		}
 		y.State, y.Request = y.Request.Ends(), ""
 		t.finishTask(y.RequestID, "", time.Now().UTC())
-		return nil
 	})
 }
 
@@ -173,21 +180,16 @@ func (n *Node) barrier(ctx context.Context, x *topoNode) error {
 func (n *Node) handleBarrier(ctx context.Context, r barrierRequest) error {
 	cctx, cancel := context.WithTimeout(ctx, n.timeout(30*time.Second))
 	defer cancel()
-	for {
-		ch := n.g0.waitChange()
+	if n.await(cctx, func() bool {
 		n.g0.mu.Lock()
 		ok := n.g0.p.Com.Index >= r.Index
 		n.g0.mu.Unlock()
-		if _, known := n.addressOf(r.Know); ok && (known || r.Know == "") {
-			return nil
-		}
-		select {
-		case <-ch:
-		case <-n.clock.After(200 * time.Millisecond):
-		case <-cctx.Done():
-			return fmt.Errorf("timed out waiting for state %d and the address of %s", r.Index, r.Know)
-		}
+		_, known := n.addressOf(r.Know)
+		return ok && (known || r.Know == "")
+	}) != nil {
+		return fmt.Errorf("timed out waiting for state %d and the address of %s", r.Index, r.Know)
 	}
+	return nil
 }
 
 // farewell tells a leaving node that it is out of the ring, then takes it out of group 0.
@@ -206,15 +208,10 @@ func (n *Node) farewell(ctx context.Context, x *topoNode) error {
 
 // leave makes the node left and finishes its request.
 func (n *Node) leave(ctx context.Context, x *topoNode) error {
-	return n.g0.propose(ctx, func(t *topology) error {
-		y := t.node(x.HostID)
-		if y == nil || y.Stage == "" {
-			return errNoChange
-		}
+	return n.change(ctx, x, func(t *topology, y *topoNode) {
 		y.State, y.Stage, y.Request, y.Tokens, y.InGroup0 = rules.Left, "", "", nil, false
 		t.Voters = slices.DeleteFunc(t.Voters, func(id string) bool { return id == x.HostID })
 		t.finishTask(y.RequestID, "", time.Now().UTC())
-		return nil
 	})
 }
 
@@ -224,16 +221,11 @@ func (n *Node) rollback(ctx context.Context, x *topoNode, why string) error {
 		return ctx.Err()
 	}
 	n.log.error("raft_topology", "rolling back %s of %s: %s", x.Request, x.HostID, why)
-	err := n.g0.propose(ctx, func(t *topology) error {
-		y := t.node(x.HostID)
-		if y == nil || y.Stage == "" {
-			return errNoChange
-		}
+	err := n.change(ctx, x, func(t *topology, y *topoNode) {
 		t.finishTask(y.RequestID, why, time.Now().UTC())
 		if y.Stage = y.Request.Failed(y.Stage); y.Stage == rules.Done {
 			y.State, y.Request = y.Request.RolledBack(), ""
 		}
-		return nil
 	})
 	if err == nil && x.Request.RolledBack() == rules.Left {
 		// The joiner reads the reason in the replicated state before its connections are dropped.
