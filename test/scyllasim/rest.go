@@ -152,17 +152,9 @@ func (n *Node) serveAPI(w http.ResponseWriter, r *http.Request) {
 }
 
 func (n *Node) route(r *http.Request) (any, error) {
-	path := r.URL.Path
-	if len(path) > 1 {
-		path = strings.TrimRight(path, "/")
-	}
-	notFound := &apiError{404, "Not found"}
+	path, notFound := cmp.Or(strings.TrimRight(r.URL.Path, "/"), "/"), &apiError{404, "Not found"}
 	rt, param := apiRoutes[r.Method+" "+path], ""
-	if rt.serve == nil {
-		i := strings.LastIndex(path, "/")
-		if i < 0 {
-			return nil, notFound
-		}
+	if i := strings.LastIndex(path, "/"); rt.serve == nil {
 		rt, param = apiRoutes[r.Method+" "+path[:i]+"/{}"], path[i+1:]
 	}
 	if rt.serve == nil {

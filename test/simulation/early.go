@@ -76,14 +76,20 @@ func (w *world) dieBefore(fixed time.Time) {
 	}
 }
 
-// dieFor ends ScyllaDB of a member that serves, for a while.
-func (w *world) dieFor(lasts time.Duration, n int) {
+// losable are the Pods whose ScyllaDB serves, and may end.
+func (w *world) losable(also func(*pod) bool) []*pod {
 	var all []*pod
 	for _, name := range w.podNames.of(w.pods) {
-		if p := w.pods[name]; p.proc != nil && p.proc.serves && p.proc.disk.complete && w.mayLose(name) {
+		if p := w.pods[name]; p.proc != nil && p.proc.serves && also(p) && w.mayLose(name) {
 			all = append(all, p)
 		}
 	}
+	return all
+}
+
+// dieFor ends ScyllaDB of a member that serves, for a while.
+func (w *world) dieFor(lasts time.Duration, n int) {
+	all := w.losable(func(p *pod) bool { return p.proc.disk.complete })
 	if len(all) == 0 || w.healed {
 		return
 	}

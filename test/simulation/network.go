@@ -92,12 +92,7 @@ func (w *world) muteReporters(until time.Time) {
 
 // hole is the gap of policy reports: all rows are UP, and stay so, while a node dies and no reporter can write it.
 func (w *world) hole() {
-	var all []*pod
-	for _, name := range w.podNames.of(w.pods) {
-		if p := w.pods[name]; p.proc != nil && p.proc.serves && w.mayLose(name) {
-			all = append(all, p)
-		}
-	}
+	all := w.losable(func(*pod) bool { return true })
 	if len(all) == 0 {
 		w.scaleUp()
 		return

@@ -162,6 +162,11 @@ func (w *world) operatorSeeds(p *pod) []string {
 	return seeds
 }
 
+func replacementOver(labels, _ map[string]string) {
+	delete(labels, api.LabelReplace)
+	delete(labels, api.LabelReplacingNodeHostID)
+}
+
 // operatorReplaces is its procedure: claim, ten seconds, eviction, label; over when another host ID is recorded and the Pod is ready.
 func (w *world) operatorReplaces(name string) {
 	svc, p, c := w.service[name], w.pods[name], &w.control
@@ -172,10 +177,7 @@ func (w *world) operatorReplaces(name string) {
 	target := svc.Labels[api.LabelReplacingNodeHostID]
 	switch {
 	case target != "" && p != nil && id != target && p.isReady():
-		w.annotate(name, func(labels, _ map[string]string) {
-			delete(labels, api.LabelReplace)
-			delete(labels, api.LabelReplacingNodeHostID)
-		})
+		w.annotate(name, replacementOver)
 	case target != "" || id == "":
 	case c.evicts[name].IsZero():
 		c.evicts[name] = w.now.Add(10 * time.Second)
@@ -255,10 +257,7 @@ func (w *world) operatorReplacementCure(name string, p *pod) func() {
 			}
 		}
 		delete(w.lost, name)
-		w.annotate(name, func(labels, _ map[string]string) {
-			delete(labels, api.LabelReplace)
-			delete(labels, api.LabelReplacingNodeHostID)
-		})
+		w.annotate(name, replacementOver)
 		w.wipe(p)
 	}
 }

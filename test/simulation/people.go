@@ -316,12 +316,8 @@ func lostUnrecorded(w *world, rng *rand.Rand) bool {
 
 // endOther ends ScyllaDB of another member for a few minutes.
 func (w *world) endOther(rng *rand.Rand, p *pod) {
-	all := slices.DeleteFunc(slices.Clone(w.podNames.of(w.pods)), func(name string) bool {
-		q := w.pods[name]
-		return q == p || q.proc == nil || !q.proc.serves || !w.mayLose(name)
-	})
-	if len(all) > 0 {
-		q := w.pods[pickBy(rng, all)]
+	if all := w.losable(func(q *pod) bool { return q != p }); len(all) > 0 {
+		q := pickBy(rng, all)
 		w.kill(q, false)
 		q.next = w.now.Add(lasts(rng, time.Minute, 5*time.Minute))
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api/hostid"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/diagnosis"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/replace"
@@ -110,10 +111,14 @@ func ofStart(j *diagnosis.Judged, name string) []printedStep {
 	for i := range s.Causes {
 		out = append(out, printedStep{name, s.Causes[i].Step()})
 	}
-	for _, b := range s.Verdict.Blockers {
-		out = append(out, printedStep{name, b.Step})
+	return append(out, ofVerdict(name, &s.Verdict)...)
+}
+
+func ofVerdict(name string, v *bootstrap.Verdict) (out []printedStep) {
+	for i := range v.Blockers {
+		out = append(out, printedStep{name, v.Blockers[i].Step})
 	}
-	for _, note := range s.Verdict.Notes {
+	for _, note := range v.Notes {
 		out = append(out, printedStep{name, note})
 	}
 	return out
@@ -125,15 +130,8 @@ func (w *world) ofBarrier(name string) []printedStep {
 	if p == nil || !p.waits() || p.barrier.gate == nil {
 		return nil
 	}
-	var out []printedStep
 	v := w.printed(p)
-	for _, b := range v.Blockers {
-		out = append(out, printedStep{name, b.Step})
-	}
-	for _, note := range v.Notes {
-		out = append(out, printedStep{name, note})
-	}
-	return out
+	return ofVerdict(name, &v)
 }
 
 // ofSet is what the barriers of a StatefulSet's Pods print that are not Ready.

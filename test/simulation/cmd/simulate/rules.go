@@ -97,17 +97,15 @@ func thousandth(all []simulation.Result, of func(*simulation.Result) int) simula
 
 // seedsWith is the percentage of seeds in which something is.
 func seedsWith(is func(*simulation.Result) bool) func([]simulation.Result) string {
-	return func(all []simulation.Result) string { return ranged(shareOfSeeds(all, is), 100) }
-}
-
-func shareOfSeeds(all []simulation.Result, is func(*simulation.Result) bool) simulation.Share {
-	parts := make([]simulation.Part, len(all))
-	for i := range all {
-		if parts[i].Whole = 1; is(&all[i]) {
-			parts[i].Of = 1
+	return func(all []simulation.Result) string {
+		parts := make([]simulation.Part, len(all))
+		for i := range all {
+			if parts[i].Whole = 1; is(&all[i]) {
+				parts[i].Of = 1
+			}
 		}
+		return ranged(simulation.ShareOf(parts), 100)
 	}
-	return simulation.ShareOf(parts)
 }
 
 func waited(all []simulation.Result, p float64) simulation.Share {
