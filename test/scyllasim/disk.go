@@ -118,16 +118,8 @@ func openLocal(workdir string, v rules.Version) (t *localTable, replayed bool, e
 	if err != nil {
 		return nil, false, err
 	}
-	for _, f := range files {
-		b, err := os.ReadFile(f)
-		if err != nil {
-			return nil, false, err
-		}
-		s, err := decodeSSTable(b)
-		if err != nil {
-			return nil, false, fmt.Errorf("load %s: %w", f, err)
-		}
-		mergeRow(t.row, s.Row)
+	if t.row, _, err = loadSSTables(files); err != nil {
+		return nil, false, err
 	}
 	logs, err := filepath.Glob(filepath.Join(t.logDir, "SchemaLog-*.log"))
 	if err != nil {
