@@ -21,7 +21,7 @@ import (
 // makes it UP again. Three things are required:
 //   - the member has joined by its Service or by its own last row, or ScyllaDB has run in its Pod
 //   - every fresh row lists its host ID as a member, normal or leaving; or as a new node, if the
-//     Service records the join of this host ID
+//     Service records the join of this host ID; or no row lists it, and each one can hide it
 //   - its volume was read, is not empty, and does not belong to another node, as far as known; one
 //     that was empty at the Pod's barrier belongs to the node that has run in the Pod
 //
@@ -52,6 +52,9 @@ func (in *Input) restart(m *matrix.Matrix) words.Message {
 			summary = words.StartsAsMemberIfVolumeHolds // from outside its Pod
 		}
 		return words.New(summary, "peer", said.peer.Name(), "hostID", id)
+	case said.fresh && joined && in.Volume == VolumeUsed && in.Member.Joined != nil:
+		// No fresh row lists it, and each can hide a member whose address another node has.
+		return words.New(words.StartsAsHiddenMember, "hostID", id)
 	case said.fresh, !joined && in.first().Member != in.self.Member:
 		return words.Message{}
 	case joined && in.Volume == VolumeUsed && in.VolumeHostID == id:
@@ -113,10 +116,12 @@ func knownBy(m *matrix.Matrix, hostID hostid.ID, joined bool) known {
 	nodes := m.Nodes()
 	var k known
 	for i := range nodes {
-		k.fresh = k.fresh || nodes[i].Reports && nodes[i].HostID != hostID && !nodes[i].Self
+		if n := &nodes[i]; n.Reports && n.HostID != hostID && !n.Self {
+			k.fresh = true
+			k.against = k.against || !listed && (!hidesNodes(*n) || n.Row.Says().Complete)
+		}
 	}
 	if !listed {
-		k.against = k.fresh
 		return k
 	}
 	for i := range nodes {

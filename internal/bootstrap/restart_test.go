@@ -45,6 +45,13 @@ func TestBesideOperator3RestartNeedsEvidence(t *testing.T) {
 		}
 		return rows
 	}
+	of := func(complete bool, versions ...string) []matrix.Row {
+		rows := threeUp()
+		for i := range rows {
+			rows[i].Report = &api.NodeStatusReport{ScyllaVersion: versions[i%len(versions)], Complete: complete}
+		}
+		return rows
+	}
 	state := func(s matrix.State) matrix.Observation {
 		return matrix.Observation{HostID: idOwn, Status: matrix.Down, State: s}
 	}
@@ -74,6 +81,13 @@ func TestBesideOperator3RestartNeedsEvidence(t *testing.T) {
 		"joining, and its volume is empty":                       {threeUp(state(matrix.StateJoining)), ptr(true), func(in *Input) { in.Volume = VolumeEmpty }, false},
 		"joining, and its volume is another's":                   {threeUp(state(matrix.StateJoining)), ptr(true), func(in *Input) { in.VolumeHostID = idA }, false},
 		"a fresh row has it as being replaced":                   {threeUp(state(matrix.StateBeingReplaced)), ptr(true), nil, false},
+		"no row lists it, and each can hide it":                  {of(false, "2025.1.4"), ptr(true), nil, true},
+		"no row lists it, and none can hide it":                  {of(true, "2025.1.4"), ptr(true), nil, false},
+		"no row lists it, and one cannot hide it":                {of(false, "2025.1.4", "2025.3.0"), ptr(true), nil, false},
+		"hidden, and the Service says that it has not joined":    {of(false, "2025.1.4"), ptr(false), nil, false},
+		"hidden, and the Service says nothing":                   {of(false, "2025.1.4"), nil, nil, false},
+		"hidden, and its volume is empty":                        {of(false, "2025.1.4"), ptr(true), func(in *Input) { in.Volume = VolumeEmpty }, false},
+		"hidden, and its volume is another's":                    {of(false, "2025.1.4"), ptr(true), func(in *Input) { in.VolumeHostID = idA }, false},
 		"its volume is empty":                                    {threeUp(listed), ptr(true), func(in *Input) { in.Volume = VolumeEmpty }, false},
 		"its volume could not be read":                           {threeUp(listed), ptr(true), func(in *Input) { in.Volume = VolumeUnreadable }, false},
 		"its volume is another's":                                {threeUp(listed), ptr(true), func(in *Input) { in.VolumeHostID = idA }, false},
@@ -95,7 +109,7 @@ func TestBesideOperator3RestartNeedsEvidence(t *testing.T) {
 			}
 			if tc.want {
 				in.Volume = VolumeNotLooked
-				if v := Decide(in); v.Summary.Code != words.StartsAsMemberIfVolumeHolds {
+				if v := Decide(in); v.Satisfied && v.Summary.Code != words.StartsAsMemberIfVolumeHolds {
 					t.Errorf("from outside the Pod it says %s, want that only the Pod can tell", v.Summary.Code)
 				}
 			}

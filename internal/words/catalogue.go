@@ -337,6 +337,9 @@ var (
 		"may start: this is a restart, {peer} lists its host ID {hostID} as a member")
 	StartsAsOnlyMember = define("StartsAsOnlyMember",
 		"may start: this is a restart of the only member that has joined")
+	StartsAsHiddenMember = define("StartsAsHiddenMember",
+		"may start: its Service records that {hostID} has joined, and ScyllaDB up to 2025.2 can omit a member from "+
+			"the status reports")
 	StartsAsMemberByLastRow = define("StartsAsMemberByLastRow",
 		"may start: this is a restart, no node reports now, and the last status report of {peer} lists its host ID {hostID} as a member")
 	StartsWithWholeCluster = define("StartsWithWholeCluster",

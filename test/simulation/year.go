@@ -183,6 +183,9 @@ func (w *world) during(d time.Duration, ends func()) bool {
 
 func (w *world) one(rng *rand.Rand) *pod {
 	names := w.podNames.of(w.pods)
+	if len(names) == 0 {
+		return nil
+	}
 	p := w.pods[names[rng.IntN(len(names))]]
 	if p.machine == nil || p.machine.off || !w.mayStop(p) {
 		return nil
