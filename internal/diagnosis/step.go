@@ -185,7 +185,7 @@ func (s *asker) note(note words.Message) words.Message {
 	} else {
 		f := a.facts()
 		if member, ok := note.Params["member"].(string); ok {
-			f["member"] = member
+			f["member"], f["service"] = member, a.serviceVersion(member)
 		}
 		note = evidence.Do(note, f)
 	}
@@ -345,8 +345,16 @@ func (s *asker) factsOf(member string) evidence.Facts {
 	return evidence.Facts{
 		"namespace": s.c.Namespace, "cluster": s.c.Name, "report": s.c.Name, "member": member, "pod": member,
 		"container": s.c.Containers().Container(member), "log": replace.Log(s.c, member),
-		"reporterLog": replace.ReporterLog(s.c, member),
+		"reporterLog": replace.ReporterLog(s.c, member), "service": s.serviceVersion(member),
 	}
+}
+
+// serviceVersion returns the resource version of a member's Service; empty if it is unknown.
+func (s *asker) serviceVersion(member string) string {
+	if svc := s.c.Service(member); svc != nil {
+		return svc.ResourceVersion
+	}
+	return ""
 }
 
 // forceSelf takes a step that lets Self start; without a Self, the command has a placeholder.

@@ -20,5 +20,5 @@ func LeftLabel(m *cluster.Member) words.Message {
 // RemoveLeftLabel is the step for the label of a replacement that has ended (Member.LeftReplacing).
 func RemoveLeftLabel(m *cluster.Member) words.Message {
 	return evidence.Do(words.New(words.RemoveReplacingLabel, "member", m.Member, "original", m.LeftReplacing),
-		evidence.Facts{"namespace": m.Namespace, "member": m.Member})
+		evidence.Facts{"namespace": m.Namespace, "member": m.Member, "service": m.Service.ResourceVersion})
 }

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -599,8 +600,9 @@ func (w *world) annotate(name string, change func(labels, annotations map[string
 	if maps.Equal(o.Labels, old.Labels) && maps.Equal(o.Annotations, old.Annotations) {
 		return
 	}
-	w.service[name] = o
 	w.wrote()
+	o.ResourceVersion = strconv.Itoa(w.version)
+	w.service[name] = o
 }
 
 func podName(s *set, ordinal int32) string { return fmt.Sprintf("%s-%d", s.obj.Name, ordinal) }

@@ -208,17 +208,12 @@ func (w *world) harmOfBan(g *group, id string) {
 	}
 }
 
-// harmOfForgetting: nothing shows any more that this node, a member, must be UP. One that has joined since the step was printed is recorded again at once.
+// harmOfForgetting: nothing shows any more that this node, a member, must be UP.
 func (w *world) harmOfForgetting(member string) {
 	id := w.service[member].Annotations[api.AnnotationHostID]
-	if !slices.ContainsFunc(w.groups, func(g *group) bool { return g.members[id] == normal }) {
-		return
+	if slices.ContainsFunc(w.groups, func(g *group) bool { return g.members[id] == normal }) {
+		w.harm("the host ID of %s is forgotten, %s, which is a member", member, short(id))
 	}
-	w.after(time.Minute, func() {
-		if s := w.service[member]; s != nil && s.Annotations[api.AnnotationHostID] != id {
-			w.harm("the host ID of %s is forgotten, %s, which is a member", member, short(id))
-		}
-	})
 }
 
 // harmOfForce: a person opened a barrier, and the join is lost because of a node that the

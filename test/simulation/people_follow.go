@@ -219,6 +219,8 @@ func (w *world) followed(c words.Command) func() bool {
 	text, last := strings.Join(args, " "), args[len(args)-1]
 	always := func(do func()) func() bool { return func() bool { do(); return true } }
 	switch {
+	case w.outdated(c, args):
+		return func() bool { return false }
 	case strings.HasPrefix(text, "kubectl delete pod"):
 		if p := w.pods[last]; p != nil {
 			return always(func() { w.deletePod(p, slices.Contains(c, "--force")) })
@@ -257,6 +259,13 @@ func (w *world) followed(c words.Command) func() bool {
 		return w.replaceVerb(args, c)
 	}
 	return nil
+}
+
+// outdated: the command is for a Service as it was, and the API server refuses it.
+func (w *world) outdated(c words.Command, args []string) bool {
+	i := slices.IndexFunc(c, func(arg string) bool { return strings.HasPrefix(arg, "--resource-version=") })
+	svc := w.service[args[min(3, len(args)-1)]]
+	return i >= 0 && svc != nil && c[i] != "--resource-version="+svc.ResourceVersion
 }
 
 // plain is a command without its flags, and their values.

@@ -10,6 +10,7 @@ import (
 // TestNoHarm46EveryVerbThatDestroys: `kubectl delete node` and `delete pod --force` were printed from old files, because only the deletion of a PVC counted.
 func TestNoHarm46EveryVerbThatDestroys(t *testing.T) {
 	const host = "internal.scylla-operator.scylladb.com/replacing-node-hostid"
+	const id = "internal.scylla-operator.scylladb.com/host-id"
 	for command, want := range map[string]bool{
 		"": false, "kubectl": false, "delete pvc a": false,
 		"kubectl delete pvc a -n demo":                                              true,
@@ -30,6 +31,7 @@ func TestNoHarm46EveryVerbThatDestroys(t *testing.T) {
 		"kubectl label service a " + host + "-":                                     true,
 		"kubectl label service a scylla/node-maintenance-":                          false,
 		"kubectl annotate service a internal.scylla-operator.scylladb.com/host-id-": true,
+		"kubectl annotate service a " + id + "- -n demo --resource-version=7":       true,
 		"kubectl annotate pod a kubectl-scylla.scylladb.com/other-":                 false,
 		"kubectl exec a -n demo -c scylla -- nodetool removenode ID":                true,
 		"kubectl exec a -n demo -c scylla -- nodetool removenode status":            false,

@@ -27,13 +27,15 @@ const (
 	replaceNode = "scylla replace {hostID} {at}"
 	replaceHow  = "scylla replace status {member} {in}"
 	askGroup0   = "exec {pod} {in} -c {container} -- cqlsh -e {query}"
-	forget      = "annotate service {member} " + api.AnnotationHostID + "- " + api.AnnotationNodeJoined + "- {in}"
-	leave       = "exec {pod} {in} -c {container} -- nodetool decommission"
+	forget      = "annotate service {member} " + api.AnnotationHostID + "- " + api.AnnotationNodeJoined +
+		"- {in} {unchanged}"
+	leave = "exec {pod} {in} -c {container} -- nodetool decommission"
 )
 
 // commands of the steps, without "kubectl", in the order in which a user runs them. {name} is a
 // fact. {in} is the namespace of the cluster and {at} the node's, as "-n NAMESPACE"; empty
-// namespaces are left out. {name...} is a fact of several words.
+// namespaces are left out. {unchanged} makes kubectl refuse if the Service, of resource version
+// "service", was written since. {name...} is a fact of several words.
 var commands = map[words.Code][]string{
 	words.TellClustersApart: {askGroup0},
 	words.TellGroupApart:    {askGroup0, "scylla init reset {report} --group0 {in}"},
@@ -158,7 +160,7 @@ var commands = map[words.Code][]string{
 	words.SaveVolumeAndData: {"patch persistentvolume {volume} --patch {retain}", leave},
 	words.BeginAnew:         {"scylla init reset {cluster} {in}"},
 
-	words.EmptyReplaceLabel: {"label --overwrite service {member} " + api.LabelReplace + "= {in}"},
+	words.EmptyReplaceLabel: {"label --overwrite service {member} " + api.LabelReplace + "= {in} {unchanged}"},
 	words.LabelService:      {"label service {member} {label}=NAME {in}"},
 	words.SeeDecommissioned: {"scylla nodetool {member} {in} -- status",
 		"get service {member} --output yaml --show-managed-fields {in}"},
@@ -181,7 +183,7 @@ var commands = map[words.Code][]string{
 	words.SeeMaintenance: {"get service {member} --output yaml --show-managed-fields {in}",
 		"label service {member} " + api.LabelNodeMaintenance + "- {in}"},
 	words.ClearPodAnnotation:    {"annotate pod {pod} " + api.AnnotationNodeStatusReport + "- {in}"},
-	words.RemoveReplacingLabel:  {"label service {member} " + api.LabelReplacingNodeHostID + "- {in}"},
+	words.RemoveReplacingLabel:  {"label service {member} " + api.LabelReplacingNodeHostID + "- {in} {unchanged}"},
 	words.RecordedHostIDRemoved: {forget},
 	words.SeeIfRemoved:          {"exec {witness} {in} -c {container} -- cqlsh -e {topology}", forget},
 
@@ -242,6 +244,10 @@ func (f Facts) Commands(step words.Code) []words.Command {
 				c = f.namespace(c, "namespace")
 			case arg == "{at}":
 				c = f.namespace(c, "podNamespace")
+			case arg == "{unchanged}":
+				if v := f["service"]; v != "" {
+					c = append(c, "--resource-version="+v)
+				}
 			case several:
 				c = append(c, strings.Fields(f.fact(name))...)
 			default:
