@@ -55,7 +55,7 @@ var walked = map[string]step{
 	// looking
 	"kubectl scylla version":                                       {"nothing", 0, "kubectl-scylla "},
 	"kubectl scylla demo":                                          {"nothing", 0, "kubectl scylla barrier --from sample:incident"},
-	"kubectl scylla status --from sample:incident":                 {"nothing", 3, "demo-dc1-rack3-0 DOWN for 5m32s"},
+	"kubectl scylla status --from sample:incident":                 {"nothing", 3, "demo-dc1-rack3-0 DOWN for 5m33s"},
 	"kubectl scylla barrier --from sample:incident":                {"nothing", 3, "WAIT demo/demo-dc1-rack2-1"},
 	"kubectl scylla dashboard --from sample:partition":             {"nothing", 2, "requires a terminal"},
 	"kubectl scylla dashboard -n NAMESPACE":                        {"down", 2, "requires a terminal"},

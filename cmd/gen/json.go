@@ -35,7 +35,7 @@ func questions() string {
 			"demo-dc1-rack1-0 37d2f3a2 DOWN, demo-dc1-rack2-0 37d2f3a2 DOWN"},
 		{"What are the causes?", "status", `.items[].findings[] | "\(.kind) \([.scope.nodes[].member] | join(","))"`,
 			"NodeDown demo-dc1-rack3-0"},
-		{"Since when?", "status", `.items[].findings[].since`, "2026-11-23T12:22:28Z"},
+		{"Since when?", "status", `.items[].findings[].since`, "2026-11-23T12:22:27Z"},
 		{"Which commands come next?", "status", `.items[].findings[].step.commands[].shell`,
 			"kubectl logs demo-dc1-rack3-0 -c scylla -n demo, " +
 				"kubectl scylla describe demo-dc1-rack3-0 -n demo --from sample:incident"},
@@ -52,7 +52,7 @@ func questions() string {
 		{"Which reports are not fresh?", "status",
 			`.items[].nodes[] | select(.row.status != "ok") | "\(.member) \(.row.status)"`,
 			"demo-dc1-rack2-1 error, demo-dc1-rack3-0 error"},
-		{"Which controller view?", "status", `.items[].view | "\(.epoch).\(.seq)"`, "2.815"},
+		{"Which controller view?", "status", `.items[].view | "\(.epoch).\(.seq)"`, "2.814"},
 		{"Which versions run?", "status", `[.items[].nodes[].version // empty] | unique[]`,
 			"2026.2.0-0.20260801.5d1c7e09ab34"},
 		{"Is anything unreadable?", "status", `any(.items[]; .partial != [])`, "false"},

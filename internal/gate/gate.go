@@ -87,7 +87,7 @@ type Self struct {
 	Pod, Claim string
 	// Policy of the barrier; empty means cluster.Cluster's DefaultPolicy.
 	Policy api.Policy
-	// Stabilisation is how long all nodes must be UP continuously; nil takes the health policy.
+	// Stabilisation is, by reports, how long all nodes must stay UP; nil takes the health policy.
 	Stabilisation *time.Duration
 	// AllowNonReporting is --single-report-allow-non-reporting-host-ids.
 	AllowNonReporting bool

@@ -64,7 +64,7 @@ var (
 	LimitStabilisation = define("LimitStabilisation",
 		"time for which the first node must be healthy continuously before the cluster is initialised")
 	LimitBarrier = define("LimitBarrier",
-		"time for which all nodes must stay UP continuously before a barrier opens; 0 opens at once. Without the flag it is the time for permits")
+		"time for which all nodes must stay UP continuously before a barrier with policy reports opens; 0 opens at once. Without the flag it is the time for permits")
 	LimitPermit = define("LimitPermit",
 		"time for which all nodes must stay UP continuously before a member gets its permit")
 	LimitProfile = define("LimitProfile", "purpose of the cluster: it sets the default of the minimum quorum")

@@ -73,7 +73,7 @@ type Options struct {
 	Image, Version string
 	// Policy of the barrier; empty means cluster.Cluster's DefaultPolicy.
 	Policy api.Policy
-	// Stabilisation is how long all nodes must be UP continuously; nil takes the health policy.
+	// Stabilisation is, by reports, how long all nodes must stay UP; nil takes the health policy.
 	Stabilisation *time.Duration
 	// Ask returns nil if the reporter of that member confirms its row; nil means HTTPS.
 	Ask func(ctx context.Context, member, digest string) error

@@ -35,8 +35,8 @@ func AddFlags(fs *pflag.FlagSet, o *Options) (parse func() error) {
 	fs.BoolVar(&o.AllowNonReporting, "single-report-allow-non-reporting-host-ids", false,
 		"with one report only: accept host IDs without a status report if all reporters see them UP (external seeds)")
 	fs.DurationVar(&stabilisation, "stabilisation", DefaultStabilisation,
-		"how long all nodes must stay UP before the barrier opens; 0 opens at once (if unset: stabilisation in "+
-			"status.healthPolicy of the cluster's report)")
+		"policy reports: how long all nodes must stay UP before the barrier opens; 0 opens at once "+
+			"(if unset: stabilisation in status.healthPolicy of the cluster's report)")
 	fs.StringVar(&policy, "policy", "",
 		"permits: also require a permit of the controller, one new node at a time; reports: require only status "+
 			"reports "+
