@@ -83,17 +83,8 @@ func (n *Node) savePeers() {
 		delete(m, last[e.IP].HostID)
 		m[e.HostID], last[e.IP] = e.IP, e
 	}
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	if n.ended {
-		return
-	}
-	if err := n.peers.append(m); err != nil {
-		n.log.warn("system_keyspace", "cannot save peers: %v", err)
-	}
-}
-
-func (n *Node) loadPeers() (map[string]string, error) {
-	m := map[string]string{}
-	return m, n.peers.load(&m)
+	n.g0.mu.Lock()
+	defer n.g0.mu.Unlock()
+	n.g0.p.Peers = m
+	n.g0.persistLocked()
 }

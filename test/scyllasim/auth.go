@@ -14,7 +14,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -35,7 +34,7 @@ type cqlReply struct {
 
 func (n *Node) cqlOptions() cql.Options {
 	return cql.Options{
-		Release: strings.SplitN(n.v.Release(), "-", 2)[0], AllowAll: !strings.HasSuffix(n.o.Authenticator, "PasswordAuthenticator"), Superuser: n.o.Superuser, Salted: n.o.Salted,
+		Release: strings.SplitN(n.v.Release(), "-", 2)[0], AllowAll: !strings.HasSuffix(n.o.Authenticator, "PasswordAuthenticator"),
 	}
 }
 
@@ -109,10 +108,10 @@ func (n *Node) serveCQL(ctx context.Context, l net.Listener) {
 		l = tls.NewListener(l, &tls.Config{Certificates: []tls.Certificate{selfSigned()}}) //nolint:gosec // a test's server
 	}
 	n.wg.Go(func() { c.Serve(ctx, l, false) })
-	socket := n.maintenanceSocket()
-	if socket == "" {
+	if n.o.MaintenanceSocket != "workdir" {
 		return
 	}
+	socket := filepath.Join(n.o.Dir, "cql.m")
 	_ = os.Remove(socket) // of a process that was killed
 	u, err := net.Listen("unix", socket)
 	if err != nil {
@@ -120,16 +119,6 @@ func (n *Node) serveCQL(ctx context.Context, l net.Listener) {
 		return
 	}
 	n.wg.Go(func() { c.Serve(n.ctx, u, true) })
-}
-
-func (n *Node) maintenanceSocket() string {
-	switch n.o.MaintenanceSocket {
-	case "", "ignore":
-		return ""
-	case "workdir":
-		return filepath.Join(n.o.Dir, "cql.m")
-	}
-	return n.o.MaintenanceSocket
 }
 
 // selfSigned is a certificate that no client can verify.
@@ -147,7 +136,7 @@ func selfSigned() tls.Certificate {
 }
 
 func (n *Node) startCQL() {
-	l, err := n.o.Network.listen(n.ctx, net.JoinHostPort(n.o.RPCAddress, strconv.Itoa(n.o.CQLPort)))
+	l, err := n.o.Network.listen(n.ctx, net.JoinHostPort(n.o.RPCAddress, cqlPort))
 	if err != nil {
 		n.log.error("cql_server_controller", "cannot listen: %v", err)
 		return
@@ -157,14 +146,13 @@ func (n *Node) startCQL() {
 	n.endCQL = func() { _ = l.Close(); end() }
 	n.mu.Unlock()
 	n.cqlOn.Store(true)
-	n.gossip.set(appRPCReady, "1")
 	n.log.info("cql_server_controller", "Starting listening for CQL clients on %s (unencrypted, non-shard-aware)", l.Addr())
 	if n.o.Authenticator != "" {
 		n.serveCQL(ctx, l)
 		return
 	}
 	// There is no CQL protocol: the connection is closed when the client sends its first byte.
-	n.wg.Go(func() { acceptAll(ctx, l, &n.wg, func(c net.Conn) { _, _ = c.Read(make([]byte, 1)) }) })
+	n.wg.Go(func() { cql.Accept(ctx, l, func(c net.Conn) { _, _ = c.Read(make([]byte, 1)) }) })
 }
 
 func (n *Node) stopCQL() {

@@ -25,7 +25,7 @@ func TestRolesAreReplicated(t *testing.T) {
 						t.Errorf("workdir %s", got)
 					}
 				}
-				roles := c.Node(0).g0.state().Auth.Roles
+				roles := c.Node(0).g0.state().Auth.Accounts
 				if _, ok := roles["cassandra"]; ok != (first != "") {
 					t.Errorf("roles %v", roles)
 				}
@@ -42,7 +42,7 @@ func TestRolesAreReplicated(t *testing.T) {
 				for i := range 2 {
 					eventually(t, "the change is seen by all", func() bool {
 						a := c.Node(i).g0.state().Auth
-						return a.Roles["admin"].Matches("p") && a.Keyspaces["system_traces"]["datacenter1"] == "2"
+						return a.Accounts["admin"].Matches("p") && a.Keyspaces["system_traces"]["datacenter1"] == "2"
 					})
 				}
 			})

@@ -48,9 +48,12 @@ func (n *Node) isMe(ip string) bool {
 	return compareIP(ip, n.o.BroadcastAddress) == 0 || compareIP(ip, n.o.ListenAddress) == 0
 }
 
+// stageTime is how long each stage of the boot takes, the first one four times as long.
+const stageTime = 300 * time.Millisecond
+
 func (n *Node) boot() error {
 	n.log.info("init", "Scylla version %s starting.", n.v.Release())
-	if err := n.sleep(4 * n.o.StageTime); err != nil {
+	if err := n.sleep(4 * stageTime); err != nil {
 		return err
 	}
 	seeds, err := n.resolveSeeds()
@@ -62,7 +65,7 @@ func (n *Node) boot() error {
 		return &startupError{fmt.Sprintf("std::system_error (error system:98, %v)", err)}
 	}
 	n.stage.Store(1)
-	if err := n.sleep(n.o.StageTime); err != nil {
+	if err := n.sleep(stageTime); err != nil {
 		return err
 	}
 
@@ -71,12 +74,9 @@ func (n *Node) boot() error {
 		return err
 	}
 	n.assemble(hostID, seeds)
-	n.mu.Lock()
-	n.hostID = hostID
-	n.mu.Unlock()
 	for s := int32(2); s <= 4; s++ {
 		n.stage.Store(s)
-		if err := n.sleep(n.o.StageTime); err != nil {
+		if err := n.sleep(stageTime); err != nil {
 			return err
 		}
 	}
@@ -131,65 +131,24 @@ func (n *Node) openSystemLocal() (hostID string, gen int64, err error) {
 
 // assemble makes the services that join uses; they run from join on.
 func (n *Node) assemble(hostID string, seeds []string) {
-	n.g0 = newGroup0(filepath.Join(n.o.Dir, "data", "system", "scyllasim-group0"), hostID, n.clock, n.log)
-	n.peers = journal{dir: filepath.Join(n.o.Dir, "data", "system", "peers-37f71aca7dc2383ba70672528af04d4f"), prefix: "scyllasim-peers"}
-	n.gossip = &gossiper{
-		self: hostID, byHostID: n.v.GossipByHostID(), clock: n.clock, log: n.log, fdTimeout: n.o.FailureDetectorTimeout,
-		peers: map[string]*peerView{}, liveChanged: make(chan struct{}), ctx: n.ctx,
-		seeds: func() []string {
-			// Names are looked up again: pods change their addresses.
-			if s, err := n.resolveSeeds(); err == nil {
-				seeds = s
-			}
-			return slices.DeleteFunc(slices.Clone(seeds), n.isMe)
-		},
-		banned:  func(id string) bool { return rules.Banned(n.g0.state(), id) },
-		group0:  n.groupID,
-		onPeers: n.savePeers,
-	}
-	n.tr = &transport{
-		cluster: n.o.ClusterName, hostID: hostID, ip: n.o.BroadcastAddress, port: n.o.StoragePort,
-		network: n.o.Network, handler: n.handle,
-		banned: func(id string) bool { return rules.Banned(n.g0.state(), id) }, notice: n.v.BanNotice(),
-		onBanned: func(by string) {
-			if n.v.BanNotice() {
-				select {
-				case n.bannedCh <- by:
-				default:
-				}
-			}
-		},
-	}
+	n.mu.Lock()
+	n.hostID = hostID
+	n.mu.Unlock()
+	n.g0 = newGroup0(filepath.Join(n.o.Dir, "data", "system", "scyllasim-group0"), n)
+	n.gossip = &gossiper{n: n, peers: map[string]*peerView{}, liveChanged: make(chan struct{}), ctx: n.ctx, seeds: seeds}
+	n.tr = &transport{n: n}
 	n.tr.ctx, n.tr.cancel = context.WithCancel(n.ctx)
-	n.gossip.call = n.tr.call
-	n.g0.send = n.sendTo
-	n.g0.onApply = n.applied
 }
 
 func (n *Node) startGossip(gen int64) {
-	status := map[int]appValue{}
-	if s := n.g0.state(); s.State(n.hostID) == rules.Normal {
-		status[appStatus] = appValue{Value: s.node(n.hostID).gossipStatus()}
-	}
-	schema := emptySchema
+	app := map[int]string{appSchema: emptySchema, appDC: n.o.DC, appRack: n.o.Rack, appHostID: n.hostID, appFeatures: n.v.Features()}
 	if s := n.g0.state(); s != nil {
-		schema = s.Schema
-	}
-	for app, v := range map[int]string{
-		appLoad: itoa(n.load()), appSchema: schema, appDC: n.o.DC, appRack: n.o.Rack, appReleaseVersion: cassandraVersion,
-		appRPCAddress: n.o.RPCAddress, appNetVersion: "0", appHostID: n.hostID, appRPCReady: "0", appSnitchName: n.o.Snitch, appFeatures: n.v.Features(),
-	} {
-		status[app] = appValue{Value: v}
-	}
-	ver := int64(1)
-	for _, app := range []int{appStatus, appLoad, appSchema, appDC, appRack, appReleaseVersion, appRPCAddress, appNetVersion, appHostID, appFeatures, appRPCReady, appSnitchName} {
-		if v, ok := status[app]; ok {
-			v.Version = ver
-			status[app] = v
-			ver++
+		app[appSchema] = s.Schema
+		if s.State(n.hostID) == rules.Normal {
+			app[appStatus] = s.node(n.hostID).gossipStatus()
 		}
 	}
-	n.gossip.start(n.ctx, &endpointState{HostID: n.hostID, IP: n.o.BroadcastAddress, Gen: gen, Ver: ver, App: status})
+	n.gossip.start(n.ctx, &endpointState{HostID: n.hostID, IP: n.o.BroadcastAddress, Gen: gen, Ver: 1, App: app})
 }
 
 // load is the data size that the node reports, in bytes: invented, and the same at every call.

@@ -123,7 +123,7 @@ func (c *Cluster) Node(i int) *Node {
 // Wipe deletes node i's data, as a deleted PVC does. The node must have ended.
 func (c *Cluster) Wipe(i int) error { return os.RemoveAll(c.Node(i).Dir()) }
 
-// WaitAllUp returns when every running node sees exactly the running nodes live, by its own API.
+// WaitAllUp returns when every running node sees exactly the running nodes live.
 func (c *Cluster) WaitAllUp(ctx context.Context) error {
 	for {
 		why := ""
@@ -139,11 +139,8 @@ func (c *Cluster) WaitAllUp(ctx context.Context) error {
 		c.mu.Unlock()
 		slices.SortFunc(want, compareIP)
 		for _, n := range running {
-			got := []string{}
-			if err := n.GetJSON(ctx, "/gossiper/endpoint/live", &got); err != nil {
-				why = err.Error()
-			} else if !slices.Equal(got, want) {
-				why = fmt.Sprintf("%s sees %v live, not %v", n.Address(), got, want)
+			if n.stage.Load() < 2 || !slices.Equal(n.endpoints(true), want) {
+				why = fmt.Sprintf("%s does not see %v live", n.Address(), want)
 			}
 		}
 		if why == "" {

@@ -84,7 +84,7 @@ func ServerCommand(ctx context.Context, args []string, env func(string) string, 
 		_, _ = fmt.Fprintln(stdout, v.Release())
 		return exitOK
 	}
-	o, err := serverOptions(v, args, env)
+	o, err := serverOptions(v.String(), args, env)
 	if err != nil {
 		_, _ = fmt.Fprintln(stderr, "error:", err)
 		return exitFailed

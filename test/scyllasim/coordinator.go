@@ -3,7 +3,6 @@
 package scyllasim
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -83,11 +82,16 @@ func (n *Node) coordinateOnce(ctx context.Context) (bool, error) {
 	dead := rules.Dead(st, n.gossip.alive)
 	next := rules.Next(st, requests, func(r *topoNode) rules.Kind { return r.Request }, dead)
 	if next < 0 {
-		return true, n.cancelAll(ctx, dead)
+		// None can proceed.
+		n.log.info("raft_topology", "cancel all topology requests. Dead nodes: %s", idSet(dead))
+		_, err := n.end(ctx, func(*topoNode) bool { return true }, "Canceled. Dead nodes: "+idSet(dead), rules.RequestCancelled)
+		return true, err
 	}
 	r := requests[next]
 	if why := rules.TurnedAway(st, r.Request, r.Replaces, r.Features, st.Features); why != "" {
-		return true, n.turnAway(ctx, r, why)
+		n.log.warn("raft_topology", "node %s is rejected: %s", r.HostID, why)
+		_, err := n.end(ctx, func(x *topoNode) bool { return x.HostID == r.HostID }, "Join is rejected during validation", why)
+		return true, err
 	}
 	return true, n.begin(ctx, r)
 }
@@ -112,33 +116,36 @@ func (n *Node) updateAddresses(ctx context.Context, st *topology) (bool, error) 
 	})
 }
 
-// cancelAll fails every queued request, because none can proceed. Joining and replacing nodes become left and stay banned.
-func (n *Node) cancelAll(ctx context.Context, dead []string) error {
-	n.log.info("raft_topology", "cancel all topology requests. Dead nodes: %s", idSet(dead))
-	reason := "Canceled. Dead nodes: " + idSet(dead)
+// end fails the queued requests of these nodes: a joining or replacing node becomes left, stays banned and is told why. It returns how many there were.
+func (n *Node) end(ctx context.Context, which func(x *topoNode) bool, reason, told string) (int, error) {
 	var joiners []topoNode
+	ended := 0
 	err := n.g0.propose(ctx, func(t *topology) error {
-		joiners = nil
+		joiners, ended = nil, 0
 		now := time.Now().UTC()
 		for _, x := range t.sorted() {
-			if x.Request == "" {
+			if x.Request == "" || x.Stage != "" || !which(x) {
 				continue
 			}
+			ended++
 			t.finishTask(x.RequestID, reason, now)
 			if x.Request == rules.Join || x.Request == rules.Replace {
 				joiners = append(joiners, *x)
 			}
 			x.State, x.Request = x.Request.Cancelled(), ""
 		}
+		if ended == 0 {
+			return errNoChange
+		}
 		return nil
 	})
 	if err != nil {
-		return err
+		return 0, err
 	}
 	for _, j := range joiners {
-		n.wg.Go(func() { n.respond(j, rules.RequestCancelled) })
+		n.wg.Go(func() { n.respond(j, told) })
 	}
-	return nil
+	return ended, nil
 }
 
 // respond tells a joiner why it was refused. The joiner is banned, which stops its own calls, not calls to it.
@@ -190,15 +197,7 @@ func (n *Node) removeOrphans(ctx context.Context) error {
 	})
 }
 
-// Answers of raft_topology/upgrade.
-const (
-	notUpgraded = "not_upgraded"
-	upgrading   = "build_coordinator_state"
-	upgradeDone = "done"
-)
-
-// updateFeatures records what each member supports, by gossip, and enables what all normal nodes support. It also ends the upgrade to the
-// raft topology, which needs every node to support it.
+// updateFeatures records what each member supports, by gossip, and enables what all normal nodes support.
 func (n *Node) updateFeatures(ctx context.Context, st *topology) (bool, error) {
 	learned, normal := map[string]string{}, []string(nil)
 	for _, x := range st.sorted() {
@@ -212,8 +211,7 @@ func (n *Node) updateFeatures(ctx context.Context, st *topology) (bool, error) {
 	}
 	dead := rules.Dead(st, n.gossip.alive)
 	enabled := rules.Enabled(st.Features, normal, dead)
-	finish := st.Upgrade == upgrading && len(dead) == 0
-	if len(learned) == 0 && enabled == st.Features && !finish {
+	if len(learned) == 0 && enabled == st.Features {
 		return false, nil
 	}
 	return true, n.g0.propose(ctx, func(t *topology) error {
@@ -223,63 +221,34 @@ func (n *Node) updateFeatures(ctx context.Context, st *topology) (bool, error) {
 			}
 		}
 		t.Features = enabled
-		if finish {
-			t.Upgrade = upgradeDone
-		}
 		return nil
 	})
 }
 
-// turnAway ends a join. Its request was stored, so the node becomes left and stays banned.
-func (n *Node) turnAway(ctx context.Context, x *topoNode, reason string) error {
-	n.log.warn("raft_topology", "node %s is rejected: %s", x.HostID, reason)
-	err := n.change(ctx, x, func(t *topology, y *topoNode) {
-		t.finishTask(y.RequestID, "Join is rejected during validation", time.Now().UTC())
-		y.State, y.Request = y.Request.Cancelled(), ""
-	})
-	if err == nil {
-		n.wg.Go(func() { n.respond(*x, reason) })
-	}
-	return err
-}
-
-func (s *topology) upgrade() string {
-	if s == nil {
-		return upgradeDone
-	}
-	return cmp.Or(s.Upgrade, upgradeDone)
-}
-
 func (n *Node) apiUpgradeState(apiCall) (any, error) {
-	switch {
+	switch s := n.g0.state(); {
 	case !n.v.RaftTopology():
 		return nil, &apiError{404, "Not found"}
-	case n.v.UpgradeAlwaysDone():
-		return upgradeDone, nil
+	case s != nil && s.Legacy && !n.v.UpgradeAlwaysDone():
+		return "not_upgraded", nil
 	}
-	return n.g0.state().upgrade(), nil
+	return "done", nil
 }
 
-// apiUpgradeStart starts the upgrade and does not wait for its end.
 func (n *Node) apiUpgradeStart(apiCall) (any, error) {
 	if !n.v.RaftTopology() || n.v.UpgradeAlwaysDone() {
 		return nil, &apiError{404, "Not found"}
 	}
-	if n.g0.state().upgrade() != notUpgraded {
-		return void{}, nil
-	}
-	return void{}, n.ask(n.ctx, "topo.request", topologyRequest{Kind: "upgrade", HostIDs: []string{n.hostID}}, nil)
+	return void{}, n.ask(n.ctx, "topo.request", topologyRequest{Kind: "upgrade"}, nil)
 }
 
-// beginUpgrade starts the upgrade to raft topology. It fails while a normal node is older than 6.0.
-func (t *topology) beginUpgrade() error {
+// upgrade ends the legacy topology. It fails while a normal node is older than 6.0.
+func (t *topology) upgrade() error {
 	for _, x := range t.sorted() {
 		if x.State == rules.Normal && !rules.Supports(x.Features, rules.RaftTopologyFeatures) {
 			return fmt.Errorf("cannot upgrade to raft topology: node %s does not support it yet", x.HostID)
 		}
 	}
-	if t.upgrade() == notUpgraded {
-		t.Upgrade = upgrading
-	}
+	t.Legacy = false
 	return nil
 }

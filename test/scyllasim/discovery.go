@@ -5,20 +5,12 @@ package scyllasim
 import (
 	"context"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/kubectl-scylla/kubectl-scylla/test/scyllasim/rules"
 )
 
-// discovery is what a node without a group 0 knows of other such nodes.
-type discovery struct {
-	mu       sync.Mutex
-	eligible map[string]string // address -> host ID of those that may create: their own address is among their seeds
-}
-
 type discoverRequest struct {
-	HostID   string
 	IP       string
 	Eligible bool
 }
@@ -28,27 +20,22 @@ type discoverReply struct {
 	Group0   string
 	LeaderIP string
 	Eligible bool
-}
-
-type shadowReply struct {
-	Group0  string
-	Members []shadowMember
+	Members  []shadowMember
 }
 
 type shadowMember struct {
 	HostID, IP, DC, Rack string
-	State                rules.State
 }
 
 // shadowRound asks the seeds, except the node itself, for the members of the cluster. It fails when none has answered after shadow_round_ms.
 func (n *Node) shadowRound(seeds []string) ([]shadowMember, error) {
-	end := n.clock.Now().Add(n.o.ShadowRound)
+	end := n.clock.Now().Add(300 * time.Second)
 	others := slices.DeleteFunc(slices.Clone(seeds), n.isMe)
 	for {
 		for _, ip := range others {
 			ctx, cancel := context.WithTimeout(n.ctx, n.timeout(5*time.Second))
-			var rep shadowReply
-			_, err := n.tr.call(ctx, "", ip, "gossip.shadow", struct{}{}, &rep)
+			var rep discoverReply
+			_, err := n.tr.call(ctx, "", ip, "discover", discoverRequest{}, &rep)
 			cancel()
 			if err == nil && rep.Group0 != "" {
 				return rep.Members, nil
@@ -70,16 +57,16 @@ func (n *Node) discover(seeds []string, replacing bool) (string, error) {
 	eligible := !replacing && slices.ContainsFunc(seeds, n.isMe)
 	for {
 		targets := slices.DeleteFunc(slices.Clone(seeds), n.isMe)
-		n.disc.mu.Lock()
-		for ip := range n.disc.eligible {
+		n.mu.Lock()
+		for ip := range n.eligible {
 			targets = addUnique(targets, ip)
 		}
-		n.disc.mu.Unlock()
+		n.mu.Unlock()
 		all, smallest, contact := true, true, ""
 		for _, ip := range targets {
 			ctx, cancel := context.WithTimeout(n.ctx, n.timeout(3*time.Second))
 			var rep discoverReply
-			_, err := n.tr.call(ctx, "", ip, "discover", discoverRequest{HostID: n.hostID, IP: n.o.BroadcastAddress, Eligible: eligible}, &rep)
+			_, err := n.tr.call(ctx, "", ip, "discover", discoverRequest{IP: n.o.BroadcastAddress, Eligible: eligible}, &rep)
 			cancel()
 			switch {
 			case err != nil:
@@ -111,29 +98,20 @@ func (n *Node) handleDiscover(r discoverRequest) discoverReply {
 		if id := n.g0.leaderID(); id != "" {
 			rep.LeaderIP, _ = n.addressOf(id)
 		}
+		for _, t := range n.g0.state().sorted() {
+			if t.State != rules.Left && t.State != rules.None {
+				ip, _ := n.addressOf(t.HostID)
+				rep.Members = append(rep.Members, shadowMember{HostID: t.HostID, IP: ip, DC: t.DC, Rack: t.Rack})
+			}
+		}
 		return rep
 	}
 	seeds, err := n.resolveSeeds()
 	rep.Eligible = err == nil && slices.ContainsFunc(seeds, n.isMe) && n.o.ReplaceNodeFirstBoot == ""
-	n.mu.Lock()
-	d := n.disc
-	n.mu.Unlock()
-	if d != nil && r.Eligible {
-		d.mu.Lock()
-		d.eligible[r.IP] = r.HostID
-		d.mu.Unlock()
-	}
-	return rep
-}
-
-func (n *Node) handleShadow() shadowReply {
-	rep := shadowReply{Group0: n.groupID()}
-	for _, t := range n.g0.state().sorted() {
-		if t.State == rules.Left || t.State == rules.None {
-			continue
-		}
-		ip, _ := n.addressOf(t.HostID)
-		rep.Members = append(rep.Members, shadowMember{HostID: t.HostID, IP: ip, DC: t.DC, Rack: t.Rack, State: t.State})
+	if r.Eligible {
+		n.mu.Lock()
+		n.eligible[r.IP] = true
+		n.mu.Unlock()
 	}
 	return rep
 }

@@ -48,9 +48,9 @@ func (g *group0) campaign(pre bool) bool {
 		g.mu.Unlock()
 		return false
 	}
-	req := g0VoteRequest{Term: g.p.Term + 1, AccTerm: g.p.Acc.Term, AccIndex: g.p.Acc.Index, Candidate: g.self, Pre: pre}
+	req := g0VoteRequest{Term: g.p.Term + 1, AccTerm: g.p.Acc.Term, AccIndex: g.p.Acc.Index, Candidate: g.n.hostID, Pre: pre}
 	if !pre {
-		g.p.Term, g.p.Voted = req.Term, g.self
+		g.p.Term, g.p.Voted = req.Term, g.n.hostID
 		g.persistLocked()
 	}
 	voters := slices.Clone(g.acc.Voters)
@@ -84,22 +84,22 @@ func (g *group0) askForVotes(ctx context.Context, voters []string, req g0VoteReq
 	answers := make(chan answer, len(voters))
 	cctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	granted, left := map[string]bool{g.self: true}, 0
+	granted, left := map[string]bool{g.n.hostID: true}, 0
 	for _, id := range voters {
-		if id == g.self {
+		if id == g.n.hostID {
 			continue
 		}
 		left++
 		g.wg.Go(func() {
 			var rep g0VoteReply
-			if g.send(cctx, id, "g0.vote", req, &rep) != nil {
+			if g.n.sendTo(cctx, id, "g0.vote", req, &rep) != nil {
 				rep = g0VoteReply{}
 			}
 			answers <- answer{id, rep}
 		})
 	}
 	for {
-		if rules.Leads(voters, g.self, func(id string) bool { return granted[id] }) {
+		if rules.Leads(voters, g.n.hostID, func(id string) bool { return granted[id] }) {
 			return true
 		}
 		if left == 0 {
@@ -131,14 +131,14 @@ func (g *group0) adoptLocked(term int64) {
 }
 
 func (g *group0) leadLocked() {
-	g.leading, g.ready, g.leader = true, false, g.self
+	g.leading, g.ready, g.leader = true, false, g.n.hostID
 	g.match, g.acked, g.peers = map[string][2]int64{}, map[string]time.Time{}, map[string]chan struct{}{}
 	now := time.Now()
 	for _, id := range g.acc.Voters {
 		g.acked[id] = now
 	}
 	g.leadCtx, g.leadStop = context.WithCancel(g.ctx)
-	g.log.info("raft_group0", "became the group 0 leader in term %d", g.p.Term)
+	g.n.log.info("raft_group0", "became the group 0 leader in term %d", g.p.Term)
 	// A value is safe to commit only under the leader's own term: propose the accepted one again.
 	g.p.Acc.Term, g.p.Acc.Index = g.p.Term, g.p.Acc.Index+1
 	g.persistLocked()
@@ -156,9 +156,9 @@ func (g *group0) stepDown() {
 }
 
 func (g *group0) stepDownLocked(why string) {
-	g.log.info("raft_group0", "no longer the group 0 leader: %s", why)
+	g.n.log.info("raft_group0", "no longer the group 0 leader: %s", why)
 	g.leading, g.ready = false, false
-	if g.leader == g.self {
+	if g.leader == g.n.hostID {
 		g.leader = ""
 	}
 	g.lastHeard = time.Now()
@@ -200,7 +200,7 @@ type g0AppendReply struct {
 // syncPeersLocked runs one loop for each member that receives the state.
 func (g *group0) syncPeersLocked() {
 	for _, n := range g.acc.sorted() {
-		if n.InGroup0 && n.HostID != g.self && g.peers[n.HostID] == nil {
+		if n.InGroup0 && n.HostID != g.n.hostID && g.peers[n.HostID] == nil {
 			kick := make(chan struct{}, 1)
 			g.peers[n.HostID] = kick
 			g.wg.Go(func() { g.replicate(g.leadCtx, n.HostID, kick) })
@@ -227,7 +227,7 @@ func (g *group0) replicate(ctx context.Context, id string, kick <-chan struct{})
 			g.mu.Unlock()
 			return
 		}
-		msg := g0Append{Term: g.p.Term, Leader: g.self, ComTerm: g.p.Com.Term, ComIndex: g.p.Com.Index}
+		msg := g0Append{Term: g.p.Term, Leader: g.n.hostID, ComTerm: g.p.Com.Term, ComIndex: g.p.Com.Index}
 		if g.match[id] != [2]int64{g.p.Acc.Term, g.p.Acc.Index} {
 			e := g.p.Acc
 			msg.Entry = &e
@@ -237,7 +237,7 @@ func (g *group0) replicate(ctx context.Context, id string, kick <-chan struct{})
 		var rep g0AppendReply
 		cctx, cancel := context.WithTimeout(ctx, 2*g.patience())
 		sent := time.Now()
-		err := g.send(cctx, id, "g0.append", msg, &rep)
+		err := g.n.sendTo(cctx, id, "g0.append", msg, &rep)
 		cancel()
 
 		again := false
@@ -273,13 +273,13 @@ func (g *group0) tryCommitLocked() {
 	if !g.leading || [2]int64{g.p.Com.Term, g.p.Com.Index} == cur {
 		return
 	}
-	if !rules.Quorum(g.acc.Voters, func(id string) bool { return id == g.self || g.match[id] == cur }) {
+	if !rules.Quorum(g.acc.Voters, func(id string) bool { return id == g.n.hostID || g.match[id] == cur }) {
 		return
 	}
 	g.ready = true
 	g.commitLocked()
 	g.syncPeersLocked()
-	if !slices.Contains(g.acc.Voters, g.self) {
+	if !slices.Contains(g.acc.Voters, g.n.hostID) {
 		g.stepDownLocked("not a voter any more")
 	}
 }
@@ -290,9 +290,7 @@ func (g *group0) commitLocked() {
 	g.com.Store(g.acc)
 	g.persistLocked()
 	g.notifyLocked()
-	if g.onApply != nil {
-		g.onApply(old, g.acc)
-	}
+	g.n.applied(old, g.acc)
 }
 
 func (g *group0) handleAppend(m g0Append) g0AppendReply {

@@ -13,23 +13,12 @@ import (
 	"path/filepath"
 	"runtime"
 	"strconv"
-	"strings"
 	"syscall"
 	"time"
 )
 
-// Files that the entrypoint of ScyllaDB's image writes before it starts anything, besides $HOME/.cassandra/cqlshrc.
-const (
-	devModeFile      = "/etc/scylla.d/dev-mode.conf"
-	cpusetFile       = "/etc/scylla.d/cpuset.conf"
-	ioFile           = "/etc/scylla.d/io.conf"
-	ioPropertiesFile = "/etc/scylla.d/io_properties.yaml"
-	dockerFile       = "/etc/scylla.d/docker.conf"
-	housekeepingFile = "/etc/scylla.d/housekeeping.cfg"
-	rackdcFile       = "/etc/scylla/cassandra-rackdc.properties"
-	// scyllaYAML is read, not written: a volume over /etc/scylla hides the image's.
-	scyllaYAML = "/etc/scylla/scylla.yaml"
-)
+// scyllaYAML is read, not written, by the entrypoint of ScyllaDB's image: a volume over /etc/scylla hides the image's.
+const scyllaYAML = "/etc/scylla/scylla.yaml"
 
 const writableCure = "ScyllaDB's entrypoint writes /etc/scylla.d/*, /etc/scylla/cassandra-rackdc.properties and $HOME/.cassandra/cqlshrc. " +
 	"Make these folders writable for the container's user: with readOnlyRootFilesystem mount an emptyDir on /etc/scylla.d and on /etc/scylla " +
@@ -50,11 +39,7 @@ func EntrypointCommand(ctx context.Context, args []string, env func(string) stri
 	if err != nil {
 		return failed(fmt.Errorf("find own binary: %w", err))
 	}
-	flags, err := parseFlags(args)
-	if err != nil {
-		return failed(err)
-	}
-	if err := writeSetup(setupFiles(flags, env)); err != nil {
+	if err := writeSetup(args, env); err != nil {
 		return failed(err)
 	}
 	if _, err := os.Stat(filepath.Join(rootFolder(env), scyllaYAML)); err != nil {
@@ -67,7 +52,7 @@ func EntrypointCommand(ctx context.Context, args []string, env func(string) stri
 	s := &supervisor{
 		say: say, clock: newClock(speed), minUptime: time.Second, stopWait: 15 * time.Minute,
 		start: func() (func() int, func(os.Signal), error) {
-			cmd := exec.Command(self, flags.without("dc", "rack")...)
+			cmd := exec.Command(self, args...)
 			cmd.Args[0] = "scylla"
 			cmd.Stdout, cmd.Stderr = stdout, stderr
 			cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
@@ -96,72 +81,53 @@ func rootFolder(env func(string) string) string {
 	return cmp.Or(env("SCYLLASIM_ROOT"), "/")
 }
 
-// EntrypointFiles are the paths that the entrypoint of ScyllaDB's image writes when it is started with these arguments.
+// EntrypointFiles are the paths that the entrypoint of ScyllaDB's image writes when it is started with these arguments, in its order.
 func EntrypointFiles(args []string, env func(string) string) ([]string, error) {
-	flags, err := parseFlags(args)
-	if err != nil {
+	var developer, cpuset, setup, dc, rack string
+	f := newFlags(map[string]*string{"developer-mode": &developer, "cpuset": &cpuset, "io-setup": &setup, "dc": &dc, "rack": &rack})
+	if err := parse(f, args); err != nil {
 		return nil, fmt.Errorf("read the arguments of the entrypoint: %w", err)
 	}
-	var paths []string
-	for _, f := range setupFiles(flags, env) {
-		paths = append(paths, f.path)
-	}
-	return paths, nil
-}
-
-type setupFile struct{ path, content string }
-
-// setupFiles are the files for these arguments, in the order in which the image's entrypoint writes them.
-func setupFiles(flags flagList, env func(string) string) []setupFile {
-	root := rootFolder(env)
-	var out []setupFile
-	add := func(path, format string, a ...any) {
-		out = append(out, setupFile{filepath.Join(root, path), fmt.Sprintf(format, a...)})
-	}
-	developer := flags.get("developer-mode") != "0"
-	if developer {
-		add(devModeFile, "DEV_MODE=--developer-mode=1\n")
-	} else {
-		add(devModeFile, "")
-	}
-	if cpus := flags.get("cpuset"); cpus != "" {
-		add(cpusetFile, "CPUSET=\"--cpuset %s \"\n", cpus)
-	}
-	if !developer && flags.get("io-setup") != "0" {
-		add(ioFile, "SEASTAR_IO=\"--io-properties-file=%s\"\n", ioPropertiesFile)
-		add(ioPropertiesFile, "disks: []\n")
-	}
-	host := cmp.Or(flags.get("rpc-address"), flags.get("listen-address"), ownAddress())
-	out = append(out, setupFile{filepath.Join(cmp.Or(env("HOME"), "/"), ".cassandra", "cqlshrc"), "[connection]\nhostname = " + host + "\n"})
-	dc, rack := flags.get("dc"), flags.get("rack")
-	if dc != "" || rack != "" {
-		var b strings.Builder
-		for _, p := range [][2]string{{"dc", dc}, {"rack", rack}} {
-			if p[1] != "" {
-				b.WriteString(p[0] + "=" + p[1] + "\n")
-			}
+	var out []string
+	for _, file := range []struct {
+		path    string
+		written bool
+	}{
+		{"/etc/scylla.d/dev-mode.conf", true},
+		{"/etc/scylla.d/cpuset.conf", cpuset != ""},
+		{"/etc/scylla.d/io.conf", developer == "0" && setup != "0"},
+		{"/etc/scylla.d/io_properties.yaml", developer == "0" && setup != "0"},
+		{filepath.Join(cmp.Or(env("HOME"), "/"), ".cassandra", "cqlshrc"), true},
+		{"/etc/scylla/cassandra-rackdc.properties", dc != "" || rack != ""},
+		{"/etc/scylla.d/docker.conf", true},
+		{"/etc/scylla.d/housekeeping.cfg", true},
+	} {
+		if file.written {
+			out = append(out, file.path)
 		}
-		add(rackdcFile, "%s", b.String())
 	}
-	add(dockerFile, "SCYLLA_DOCKER_ARGS=\"%s\"\n", strings.Join(flags.without("dc", "rack", "developer-mode", "cpuset", "io-setup"), " "))
-	add(housekeepingFile, "[housekeeping]\ncheck-version: %s\n", map[bool]string{true: "False", false: "True"}[flags.has("disable-version-check")])
-	return out
+	return out, nil
 }
 
-// writeSetup writes all files. The error names every one that cannot be written, and what to do.
-func writeSetup(files []setupFile) error {
+// writeSetup writes all files, without their contents. The error names every one that cannot be written, and what to do.
+func writeSetup(args []string, env func(string) string) error {
+	files, err := EntrypointFiles(args, env)
+	if err != nil {
+		return err
+	}
 	var errs []error
 	for _, f := range files {
-		err := os.MkdirAll(filepath.Dir(f.path), 0o755)
+		f = filepath.Join(rootFolder(env), f)
+		err := os.MkdirAll(filepath.Dir(f), 0o755)
 		if err == nil {
-			err = os.WriteFile(f.path, []byte(f.content), 0o644)
+			err = os.WriteFile(f, nil, 0o644)
 		}
 		if err != nil {
-			errs = append(errs, fmt.Errorf("write %s: %w", f.path, err))
+			errs = append(errs, fmt.Errorf("write %s: %w", f, err))
 		}
 	}
-	if len(errs) == 0 {
-		return nil
+	if len(errs) > 0 {
+		errs = append(errs, errors.New(writableCure))
 	}
-	return fmt.Errorf("%w\n%s", errors.Join(errs...), writableCure)
+	return errors.Join(errs...)
 }

@@ -24,9 +24,9 @@ func (g *gossiper) considerLocked(p *peerView) {
 	p.echoing = true
 	id, ip, gen := p.st.HostID, p.st.IP, p.st.Gen
 	g.wg.Go(func() {
-		cctx, cancel := context.WithTimeout(g.ctx, max(g.clock.Real(15*time.Second), time.Second))
+		cctx, cancel := context.WithTimeout(g.ctx, max(g.n.clock.Real(15*time.Second), time.Second))
 		defer cancel()
-		_, err := g.call(cctx, id, ip, "gossip.echo", struct{}{}, nil)
+		_, err := g.n.tr.call(cctx, id, ip, "gossip.echo", struct{}{}, nil)
 		g.mu.Lock()
 		defer g.mu.Unlock()
 		p.echoing = false
@@ -35,18 +35,17 @@ func (g *gossiper) considerLocked(p *peerView) {
 		}
 		p.alive = true
 		g.bumpLocked()
-		g.log.info("gossip", "InetAddress %s/%s is now UP, status = %s", id, p.st.IP, p.st.status())
+		g.n.log.info("gossip", "InetAddress %s/%s is now UP, status = %s", id, p.st.IP, p.st.status())
 	})
 }
 
 func (g *gossiper) markDownLocked(p *peerView) {
 	p.alive = false
 	g.bumpLocked()
-	g.log.info("gossip", "InetAddress %s/%s is now DOWN, status = %s", p.st.HostID, p.st.IP, p.st.status())
+	g.n.log.info("gossip", "InetAddress %s/%s is now DOWN, status = %s", p.st.HostID, p.st.IP, p.st.status())
 }
 
 func (g *gossiper) bumpLocked() {
-	g.liveVersion++
 	close(g.liveChanged)
 	g.liveChanged = make(chan struct{})
 }
@@ -74,7 +73,7 @@ func (g *gossiper) detect(ctx context.Context) {
 }
 
 func (g *gossiper) detectPeer(ctx context.Context, id string) {
-	d := rules.Detector{Last: g.clock.Now(), Timeout: g.fdTimeout}
+	d := rules.Detector{Last: g.n.clock.Now(), Timeout: rules.FailureDetectorTimeout}
 	for {
 		g.mu.Lock()
 		p := g.peers[id]
@@ -84,16 +83,16 @@ func (g *gossiper) detectPeer(ctx context.Context, id string) {
 		}
 		ip := p.st.IP
 		g.mu.Unlock()
-		cctx, cancel := context.WithTimeout(ctx, g.clock.Real(d.Most()))
-		_, err := g.call(cctx, id, ip, "gossip.echo", struct{}{}, nil)
+		cctx, cancel := context.WithTimeout(ctx, g.n.clock.Real(d.Most()))
+		_, err := g.n.tr.call(cctx, id, ip, "gossip.echo", struct{}{}, nil)
 		cancel()
 		if ctx.Err() != nil {
 			return
 		}
-		if d.Observe(err == nil, g.clock.Now()) {
+		if d.Observe(err == nil, g.n.clock.Now()) {
 			g.mu.Lock()
 			if g.peers[id] == p && p.alive && g.enabled {
-				g.log.info("gossip", "failure_detector_loop: Mark node %s/%s as DOWN", id, p.st.IP)
+				g.n.log.info("gossip", "failure_detector_loop: Mark node %s/%s as DOWN", id, p.st.IP)
 				g.markDownLocked(p)
 			}
 			g.mu.Unlock()
@@ -102,7 +101,7 @@ func (g *gossiper) detectPeer(ctx context.Context, id string) {
 		select {
 		case <-ctx.Done():
 			return
-		case <-g.clock.After(rules.EchoInterval):
+		case <-g.n.clock.After(rules.EchoInterval):
 		}
 	}
 }

@@ -14,38 +14,29 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/kubectl-scylla/kubectl-scylla/test/scyllasim/rules"
 )
 
 // Gossip application states, by ScyllaDB's numbers.
 const (
-	appStatus         = 0
-	appLoad           = 1
-	appSchema         = 2
-	appDC             = 3
-	appRack           = 4
-	appReleaseVersion = 5
-	appRPCAddress     = 8
-	appNetVersion     = 11
-	appHostID         = 12
-	appFeatures       = 14
-	appRPCReady       = 17
-	appSnitchName     = 22
+	appStatus   = 0
+	appSchema   = 2
+	appDC       = 3
+	appRack     = 4
+	appHostID   = 12
+	appFeatures = 14
 )
 
 const gossipInterval = time.Second
 
-type appValue struct {
-	Value   string `json:"v"`
-	Version int64  `json:"n"`
-}
-
 // endpointState is what a node reports about itself; all nodes pass it on. Gen grows with each start, Ver with each change and heartbeat.
 type endpointState struct {
-	HostID string           `json:"hostID"`
-	IP     string           `json:"ip"`
-	Gen    int64            `json:"gen"`
-	Ver    int64            `json:"ver"`
-	App    map[int]appValue `json:"app"`
+	HostID string         `json:"hostID"`
+	IP     string         `json:"ip"`
+	Gen    int64          `json:"gen"`
+	Ver    int64          `json:"ver"`
+	App    map[int]string `json:"app"`
 }
 
 func (e *endpointState) newer(o *endpointState) bool {
@@ -54,7 +45,7 @@ func (e *endpointState) newer(o *endpointState) bool {
 
 func (e *endpointState) status() string {
 	if v, ok := e.App[appStatus]; ok {
-		status, _, _ := strings.Cut(v.Value, ",")
+		status, _, _ := strings.Cut(v, ",")
 		return status
 	}
 	return "UNKNOWN"
@@ -70,32 +61,20 @@ type peerView struct {
 	st        *endpointState
 	alive     bool
 	firstSeen time.Time // when this generation was first seen here
-	updated   time.Time // wall time
 	echoing   bool
 }
 
 type gossiper struct {
-	self      string
-	byHostID  bool // since 2025.2 endpoints are keyed by host ID; before, a newer node takes over an address
-	clock     *clock
-	log       *logger
-	fdTimeout time.Duration
-	// call reaches a peer; hostID may be empty when only the address is known.
-	call func(ctx context.Context, hostID, ip, method string, in, out any) (string, error)
-	// seeds returns the addresses to try while no peer is known.
-	seeds   func() []string
-	banned  func(hostID string) bool
-	group0  func() string
-	onPeers func() // an address changed
+	n *Node
 
 	mu          sync.Mutex
 	enabled     bool
 	me          *endpointState
 	peers       map[string]*peerView
-	liveVersion int64
 	liveChanged chan struct{}
 	wg          sync.WaitGroup
 	ctx         context.Context
+	seeds       []string // the last addresses of the seeds
 }
 
 func (g *gossiper) isEnabled() bool {
@@ -108,15 +87,13 @@ func (g *gossiper) isEnabled() bool {
 func (g *gossiper) addSaved(hostID, ip, dc, rack string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if hostID == g.self || g.peers[hostID] != nil {
+	if hostID == g.n.hostID || g.peers[hostID] != nil {
 		return
 	}
-	now := g.clock.Now()
+	now := g.n.clock.Now()
 	g.peers[hostID] = &peerView{
-		st: &endpointState{HostID: hostID, IP: ip, App: map[int]appValue{
-			appHostID: {Value: hostID}, appDC: {Value: dc}, appRack: {Value: rack},
-		}},
-		firstSeen: now, updated: time.Now(),
+		st:        &endpointState{HostID: hostID, IP: ip, App: map[int]string{appHostID: hostID, appDC: dc, appRack: rack}},
+		firstSeen: now,
 	}
 }
 
@@ -132,13 +109,13 @@ func (g *gossiper) start(ctx context.Context, me *endpointState) {
 func (g *gossiper) set(app int, value string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.me == nil || g.me.App[app].Value == value {
+	if g.me == nil || g.me.App[app] == value {
 		return
 	}
 	c := *g.me
 	c.Ver++
 	c.App = maps.Clone(g.me.App)
-	c.App[app] = appValue{Value: value, Version: c.Ver}
+	c.App[app] = value
 	g.me = &c
 }
 
@@ -153,7 +130,7 @@ func (g *gossiper) stop(ctx context.Context, announce bool) {
 		g.mu.Unlock()
 		g.set(appStatus, "shutdown,true")
 		g.mu.Lock()
-		g.log.info("gossip", "Announcing shutdown")
+		g.n.log.info("gossip", "Announcing shutdown")
 	}
 	g.enabled = false
 	me := *g.me
@@ -168,13 +145,13 @@ func (g *gossiper) stop(ctx context.Context, announce bool) {
 	if !announce {
 		return
 	}
-	cctx, cancel := context.WithTimeout(ctx, max(g.clock.Real(5*time.Second), time.Second))
+	cctx, cancel := context.WithTimeout(ctx, max(g.n.clock.Real(5*time.Second), time.Second))
 	defer cancel()
 	var wg sync.WaitGroup
 	for _, t := range to {
 		wg.Go(func() {
-			g.log.info("gossip", "Sending a GossipShutdown to %s with generation %d", t.ip, me.Gen)
-			_, _ = g.call(cctx, t.id, t.ip, "gossip.shutdown", me, nil)
+			g.n.log.info("gossip", "Sending a GossipShutdown to %s with generation %d", t.ip, me.Gen)
+			_, _ = g.n.tr.call(cctx, t.id, t.ip, "gossip.shutdown", me, nil)
 		})
 	}
 	wg.Wait()
@@ -207,8 +184,12 @@ func (g *gossiper) rounds(ctx context.Context) {
 		// One live node in ten each round, and one that is DOWN: in a small cluster a change reaches every node after a few rounds.
 		to := slices.Concat(live[:(len(live)+9)/10], down[:min(len(down), 1)])
 		if len(live) == 0 || rand.IntN(len(live)+len(down)+1) == 0 {
-			for _, ip := range g.seeds() {
-				if !known[ip] {
+			// Names are looked up again: pods change their addresses.
+			if seeds, err := g.n.resolveSeeds(); err == nil {
+				g.seeds = seeds
+			}
+			for _, ip := range g.seeds {
+				if !known[ip] && !g.n.isMe(ip) {
 					to = append(to, target{"", ip})
 				}
 			}
@@ -219,18 +200,18 @@ func (g *gossiper) rounds(ctx context.Context) {
 		select {
 		case <-ctx.Done():
 			return
-		case <-g.clock.After(gossipInterval):
+		case <-g.n.clock.After(gossipInterval):
 		}
 	}
 }
 
 // exchange sends a peer all states that are known here, and merges those of its answer.
 func (g *gossiper) exchange(ctx context.Context, hostID, ip string) {
-	cctx, cancel := context.WithTimeout(ctx, max(g.clock.Real(4*time.Second), time.Second))
+	cctx, cancel := context.WithTimeout(ctx, max(g.n.clock.Real(4*time.Second), time.Second))
 	defer cancel()
 	var theirs gossipStates
 	if mine := g.states(); len(mine.States) > 0 {
-		if _, err := g.call(cctx, hostID, ip, "gossip.syn", mine, &theirs); err == nil {
+		if _, err := g.n.tr.call(cctx, hostID, ip, "gossip.syn", mine, &theirs); err == nil {
 			g.merge(theirs.States)
 		}
 	}
@@ -238,7 +219,7 @@ func (g *gossiper) exchange(ctx context.Context, hostID, ip string) {
 
 // states are empty while gossip is off.
 func (g *gossiper) states() gossipStates {
-	out := gossipStates{Group0: g.group0()}
+	out := gossipStates{Group0: g.n.groupID()}
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if !g.enabled {
@@ -265,7 +246,7 @@ func (g *gossiper) handleSyn(s gossipStates) gossipStates {
 func (g *gossiper) merge(states []*endpointState) {
 	moved := false
 	for _, st := range states {
-		if st == nil || st.HostID == g.self || g.banned(st.HostID) {
+		if st == nil || st.HostID == g.n.hostID || rules.Banned(g.n.g0.state(), st.HostID) {
 			continue
 		}
 		g.mu.Lock()
@@ -275,12 +256,12 @@ func (g *gossiper) merge(states []*endpointState) {
 		}
 		p := g.peers[st.HostID]
 		switch {
-		case p == nil && !g.byHostID && g.addressTakenLocked(st):
+		case p == nil && !g.n.v.GossipByHostID() && g.addressTakenLocked(st):
 			// A peer that has not heard of the newer node yet still speaks of the older one.
 			g.mu.Unlock()
 			continue
 		case p == nil:
-			now := g.clock.Now()
+			now := g.n.clock.Now()
 			p = &peerView{st: st, firstSeen: now}
 			g.peers[st.HostID] = p
 			moved = true
@@ -289,20 +270,19 @@ func (g *gossiper) merge(states []*endpointState) {
 			continue
 		default:
 			if st.Gen > p.st.Gen {
-				p.firstSeen = g.clock.Now()
+				p.firstSeen = g.n.clock.Now()
 			}
 			moved = moved || st.IP != p.st.IP
 			p.st = st
 		}
-		p.updated = time.Now()
-		if !g.byHostID {
+		if !g.n.v.GossipByHostID() {
 			g.takeAddressLocked(st)
 		}
 		g.considerLocked(p)
 		g.mu.Unlock()
 	}
-	if moved && g.onPeers != nil {
-		g.onPeers()
+	if moved {
+		g.n.savePeers()
 	}
 }
 
@@ -348,7 +328,7 @@ func (g *gossiper) remove(hostID string) {
 		if p.alive {
 			g.bumpLocked()
 		}
-		g.log.info("gossip", "Removed endpoint %s/%s", hostID, p.st.IP)
+		g.n.log.info("gossip", "Removed endpoint %s/%s", hostID, p.st.IP)
 	}
 }
 
@@ -356,7 +336,7 @@ func (g *gossiper) remove(hostID string) {
 func (g *gossiper) alive(hostID string) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if hostID == g.self {
+	if hostID == g.n.hostID {
 		return true
 	}
 	p := g.peers[hostID]
@@ -367,7 +347,7 @@ func (g *gossiper) alive(hostID string) bool {
 func (g *gossiper) state(hostID string) *endpointState {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if hostID == g.self {
+	if hostID == g.n.hostID {
 		return g.me
 	}
 	if p := g.peers[hostID]; p != nil {
@@ -386,7 +366,7 @@ func (g *gossiper) addressOf(hostID string) (string, bool) {
 // app returns one application state of a host, empty when it is not known.
 func (g *gossiper) app(hostID string, app int) string {
 	if st := g.state(hostID); st != nil {
-		return st.App[app].Value
+		return st.App[app]
 	}
 	return ""
 }
@@ -404,7 +384,6 @@ type endpointView struct {
 	endpointState
 	Alive     bool
 	FirstSeen time.Time
-	Updated   time.Time
 }
 
 // view returns every endpoint, this node included, in order of address and host ID.
@@ -413,10 +392,10 @@ func (g *gossiper) view() []endpointView {
 	defer g.mu.Unlock()
 	var out []endpointView
 	if g.me != nil {
-		out = append(out, endpointView{endpointState: *g.me, Alive: g.me.status() != "shutdown", Updated: time.Now()})
+		out = append(out, endpointView{endpointState: *g.me, Alive: g.me.status() != "shutdown"})
 	}
 	for _, p := range g.peers {
-		out = append(out, endpointView{endpointState: *p.st, Alive: p.alive, FirstSeen: p.firstSeen, Updated: p.updated})
+		out = append(out, endpointView{endpointState: *p.st, Alive: p.alive, FirstSeen: p.firstSeen})
 	}
 	slices.SortFunc(out, func(a, b endpointView) int {
 		return cmp.Or(compareIP(a.IP, b.IP), cmp.Compare(a.HostID, b.HostID))

@@ -19,11 +19,7 @@ import (
 // by a majority of the voters that the last accepted value names, a leader first proposes again what it has accepted, and a value is
 // committed once a majority of the voters has stored it. A minority can neither elect nor commit, and two leaders cannot both commit.
 type group0 struct {
-	self    string
-	clock   *clock
-	log     *logger
-	send    func(ctx context.Context, hostID, method string, in, out any) error
-	onApply func(old, cur *topology)
+	n *Node
 
 	// Wall-clock intervals; bounded below so that a fast clock does not turn scheduling noise into elections. patience() is
 	// election doubled by each failure: on a machine too slow for election no leader would last.
@@ -37,7 +33,7 @@ type group0 struct {
 	p         g0Persisted
 	journal   journal
 	acc       *topology                // decoded p.Acc
-	com       atomic.Pointer[topology] // decoded p.Com; read without the lock, so that onApply may look at it
+	com       atomic.Pointer[topology] // decoded p.Com; read without the lock, so that applied may look at it
 	leader    string
 	leading   bool
 	ready     bool // leader only: the value accepted at election is committed
@@ -54,11 +50,11 @@ type group0 struct {
 
 var errNotLeader = errors.New("not a leader")
 
-func newGroup0(dir, self string, clock *clock, log *logger) *group0 {
+func newGroup0(dir string, n *Node) *group0 {
 	return &group0{
-		journal: journal{dir: dir, prefix: "group0"}, self: self, clock: clock, log: log,
-		beat:     max(clock.Real(500*time.Millisecond), 100*time.Millisecond),
-		election: max(clock.Real(2*time.Second), 700*time.Millisecond),
+		n: n, journal: journal{dir: dir, prefix: "group0", suffix: ".jsonl"},
+		beat:     max(n.clock.Real(500*time.Millisecond), 100*time.Millisecond),
+		election: max(n.clock.Real(2*time.Second), 700*time.Millisecond),
 		changed:  make(chan struct{}),
 	}
 }
@@ -72,7 +68,7 @@ func (g *group0) create(t *topology) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	e := g0Entry{Term: 1, Index: 1, Value: b}
-	g.p = g0Persisted{Term: 1, Acc: e, Com: e}
+	g.p = g0Persisted{Term: 1, Acc: e, Com: e, Peers: g.p.Peers}
 	g.acc = decodeTopology(b)
 	g.com.Store(decodeTopology(b))
 	g.persistLocked()
@@ -84,7 +80,7 @@ func (g *group0) start(ctx context.Context) {
 	g.mu.Lock()
 	g.ctx = ctx
 	g.lastHeard = time.Now()
-	sole := g.acc != nil && len(g.acc.Voters) == 1 && g.acc.Voters[0] == g.self
+	sole := g.acc != nil && len(g.acc.Voters) == 1 && g.acc.Voters[0] == g.n.hostID
 	g.mu.Unlock()
 	g.wg.Go(func() {
 		if sole {
@@ -100,10 +96,10 @@ func (g *group0) start(ctx context.Context) {
 			case <-time.After(g.election/4 + rand.N(g.election/4)):
 			}
 			g.mu.Lock()
-			voter := g.acc != nil && slices.Contains(g.acc.Voters, g.self)
+			voter := g.acc != nil && slices.Contains(g.acc.Voters, g.n.hostID)
 			idle := time.Since(g.lastHeard)
 			leading := g.leading
-			if leading && !rules.Quorum(g.acc.Voters, func(id string) bool { return id == g.self || time.Since(g.acked[id]) < 2*patience }) {
+			if leading && !rules.Quorum(g.acc.Voters, func(id string) bool { return id == g.n.hostID || time.Since(g.acked[id]) < 2*patience }) {
 				g.stepDownLocked("no contact with a majority of voters")
 				g.stretchLocked()
 			}
@@ -129,6 +125,13 @@ func (g *group0) notifyLocked() {
 
 // state returns the committed topology, nil before the node belongs to a group. It must not be changed.
 func (g *group0) state() *topology { return g.com.Load() }
+
+// index is that of the committed state.
+func (g *group0) index() int64 {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.p.Com.Index
+}
 
 func (g *group0) leaderID() string {
 	g.mu.Lock()
@@ -214,6 +217,8 @@ type g0Persisted struct {
 	Voted string  `json:"voted"`
 	Acc   g0Entry `json:"accepted"`
 	Com   g0Entry `json:"committed"`
+	// Peers are the addresses in system.peers, by host ID.
+	Peers map[string]string `json:"peers,omitempty"`
 }
 
 // load reads what an earlier process stored. It returns false when this node never belonged to a group 0.
@@ -240,6 +245,6 @@ func decodeTopology(b json.RawMessage) *topology {
 // persistLocked stores the state. It must return before a vote or an acceptance is sent.
 func (g *group0) persistLocked() {
 	if err := g.journal.append(g.p); err != nil {
-		g.log.error("raft", "cannot store group 0 state: %v", err)
+		g.n.log.error("raft", "cannot store group 0 state: %v", err)
 	}
 }

@@ -36,8 +36,6 @@ func (n *Node) handle(ctx context.Context, r *rpcRequest) (any, error) {
 			n.gossip.handleShutdown(&s)
 			return nil, nil
 		})
-	case "gossip.shadow":
-		return n.handleShadow(), nil
 	case "discover":
 		return with(r.Body, func(d discoverRequest) (discoverReply, error) { return n.handleDiscover(d), nil })
 	case "g0.vote":

@@ -5,7 +5,6 @@ package scyllasim
 import (
 	"context"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -14,14 +13,6 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/test/scyllasim/rules"
 )
-
-// TestMain lets the test binary stand in for the real one: the entrypoint starts its own executable under the name scylla.
-func TestMain(m *testing.M) {
-	if commandName(os.Args[0]) != "" || os.Getenv("SCYLLASIM_TEST_COMMAND") != "" {
-		os.Exit(Main(os.Args))
-	}
-	os.Exit(m.Run())
-}
 
 // patience is in the time of a synctest bubble, in which each of these clusters lives.
 const patience = time.Hour
@@ -113,33 +104,24 @@ func get(t *testing.T, n *Node, path string) (int, string) {
 	return code, body
 }
 
-func list(t *testing.T, n *Node, path string) []string {
+// read decodes an answer of the node's REST API.
+func read[T any](t *testing.T, n *Node, path string) (out T) {
 	t.Helper()
-	var out []string
 	if err := n.GetJSON(testContext(t), path, &out); err != nil {
 		t.Fatal(err)
 	}
 	return out
 }
+
+func list(t *testing.T, n *Node, path string) []string { t.Helper(); return read[[]string](t, n, path) }
+
+func text(t *testing.T, n *Node, path string) string { t.Helper(); return read[string](t, n, path) }
 
 type kv struct{ Key, Value string }
 
 func hostIDs(t *testing.T, n *Node) []kv {
 	t.Helper()
-	var out []kv
-	if err := n.GetJSON(testContext(t), "/storage_service/host_id", &out); err != nil {
-		t.Fatal(err)
-	}
-	return out
-}
-
-func text(t *testing.T, n *Node, path string) string {
-	t.Helper()
-	var out string
-	if err := n.GetJSON(testContext(t), path, &out); err != nil {
-		t.Fatal(err)
-	}
-	return out
+	return read[[]kv](t, n, "/storage_service/host_id")
 }
 
 func waitDown(t *testing.T, observer *Node, observed string) {
@@ -200,19 +182,11 @@ type task struct{ Type, State, Entity, Error string }
 
 func tasks(t *testing.T, n *Node) []task {
 	t.Helper()
-	var stats []struct {
-		TaskID string `json:"task_id"`
-	}
-	if err := n.GetJSON(testContext(t), "/task_manager/list_module_tasks/node_ops", &stats); err != nil {
-		t.Fatal(err)
-	}
 	var out []task
-	for _, s := range stats {
-		var x task
-		if err := n.GetJSON(testContext(t), "/task_manager/task_status/"+s.TaskID, &x); err != nil {
-			t.Fatal(err)
-		}
-		out = append(out, x)
+	for _, s := range read[[]struct {
+		TaskID string `json:"task_id"`
+	}](t, n, "/task_manager/list_module_tasks/node_ops") {
+		out = append(out, read[task](t, n, "/task_manager/task_status/"+s.TaskID))
 	}
 	return out
 }

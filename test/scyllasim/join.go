@@ -21,12 +21,12 @@ import (
 const tokensPerNode = 16
 
 type joinRequest struct {
-	HostID, IP, DC, Rack, Cluster, Snitch, Nonce string
-	Replaces                                     string
-	Ignore                                       []string
-	Forwarded                                    bool
-	Features                                     string
-	ZeroToken                                    bool
+	HostID, IP, DC, Rack, Nonce string
+	Replaces                    string
+	Ignore                      []string
+	Forwarded                   bool
+	Features                    string
+	ZeroToken                   bool
 }
 
 type joinReply struct {
@@ -47,9 +47,6 @@ func (n *Node) join(gen int64, seeds []string) error {
 		Version: n.v, Disk: n.disk(), ZeroToken: n.o.ZeroToken, Replaces: n.o.ReplaceNodeFirstBoot,
 		Alone: !slices.ContainsFunc(seeds, func(ip string) bool { return !n.isMe(ip) }),
 	}
-	n.mu.Lock()
-	n.disc = &discovery{eligible: map[string]string{}}
-	n.mu.Unlock()
 	var err error
 	if s.Disk.Group0, err = n.loadGroup0(); err != nil {
 		return err
@@ -98,9 +95,7 @@ func (n *Node) disk() rules.Disk {
 
 // rejoin is the restart of a member; it returns when gossip has settled.
 func (n *Node) rejoin(gen int64) error {
-	if err := n.loadSaved(); err != nil {
-		return err
-	}
+	n.loadSaved()
 	n.g0.start(n.ctx)
 	n.startGossip(gen)
 	n.runCoordinator()
@@ -123,11 +118,8 @@ func (n *Node) alone() bool {
 	return !slices.ContainsFunc(n.gossip.view(), func(e endpointView) bool { return e.HostID != n.hostID && e.Alive })
 }
 
-func (n *Node) loadSaved() error {
-	ips, err := n.loadPeers()
-	if err != nil {
-		return runtimeErrorf("load system.peers: %v", err)
-	}
+func (n *Node) loadSaved() {
+	ips := n.g0.p.Peers
 	for _, t := range n.g0.state().sorted() {
 		if t.State == rules.Left {
 			continue
@@ -147,14 +139,11 @@ func (n *Node) loadSaved() error {
 		}
 		n.gossip.addSaved(t.HostID, ip, t.DC, t.Rack)
 	}
-	return nil
 }
 
 // unfinished is a start on a data directory whose earlier process joined group 0 and ended before it was COMPLETED.
 func (n *Node) unfinished(gen int64) error {
-	if err := n.loadSaved(); err != nil {
-		return err
-	}
+	n.loadSaved()
 	n.g0.start(n.ctx)
 	n.startGossip(gen)
 	n.setMode(rules.ModeJoining)
@@ -211,13 +200,9 @@ func (n *Node) replaceTarget(seeds []string) (string, []string, error) {
 func (n *Node) form(gen int64) error {
 	now := time.Now().UTC()
 	task := newTaskID()
-	upgrade := upgradeDone
-	if !n.v.RaftTopology() {
-		upgrade = notUpgraded
-	}
 	err := n.g0.create(&topology{
-		GroupID: uuid.NewString(), ClusterName: n.o.ClusterName, Snitch: n.o.Snitch, Schema: uuid.NewString(),
-		Voters: []string{n.hostID}, Features: n.v.Features(), Upgrade: upgrade, Keyspaces: n.o.Keyspaces, Auth: n.initialAuth(),
+		GroupID: uuid.NewString(), Schema: uuid.NewString(),
+		Voters: []string{n.hostID}, Features: n.v.Features(), Legacy: !n.v.RaftTopology(), Keyspaces: n.o.Keyspaces, Auth: n.initialAuth(),
 		Nodes: map[string]*topoNode{n.hostID: {
 			HostID: n.hostID, IP: n.o.BroadcastAddress, DC: n.o.DC, Rack: n.o.Rack, State: rules.Normal,
 			Tokens: randomTokens(tokensPerNode), InGroup0: true, RequestID: task, Features: n.v.Features(),
@@ -240,7 +225,7 @@ func (n *Node) joinExisting(gen int64, seeds []string, contact, replaces string,
 	n.startGossip(gen)
 	n.gossip.exchange(n.ctx, "", contact) // gossip knows it before it asks
 	req := joinRequest{
-		HostID: n.hostID, IP: n.o.BroadcastAddress, DC: n.o.DC, Rack: n.o.Rack, Cluster: n.o.ClusterName, Snitch: n.o.Snitch,
+		HostID: n.hostID, IP: n.o.BroadcastAddress, DC: n.o.DC, Rack: n.o.Rack,
 		Nonce: n.nonce, Replaces: replaces, Ignore: ignore, Features: n.v.Features(), ZeroToken: n.o.ZeroToken,
 	}
 	for {
@@ -357,23 +342,21 @@ func (n *Node) liveIDs() []string {
 // awaitNormal returns when the topology lists this node as normal, or why its request failed.
 func (n *Node) awaitNormal(replacing bool) error {
 	for {
-		ch := n.g0.waitChange()
-		if s := n.g0.state(); s != nil {
-			if me := s.node(n.hostID); me != nil {
-				task := s.task(me.RequestID)
-				switch {
-				case me.State == rules.Normal && me.Stage == "":
-					return nil
-				case me.State == rules.Left || (task != nil && task.State == "failed"):
-					what, why := "Bootstrap", "the node was removed"
-					if replacing {
-						what = "Replace"
-					}
-					if task != nil && task.Error != "" {
-						why = task.Error
-					}
-					return runtimeErrorf("%s failed. See earlier errors (%s)", what, why)
+		ch := n.g0.waitChange() // and not a while: the notice of a ban may come right after the reason
+		if me := n.g0.state().node(n.hostID); me != nil {
+			task := n.g0.state().task(me.RequestID)
+			switch {
+			case me.State == rules.Normal && me.Stage == "":
+				return nil
+			case me.State == rules.Left || (task != nil && task.State == "failed"):
+				what, why := "Bootstrap", "the node was removed"
+				if replacing {
+					what = "Replace"
 				}
+				if task != nil && task.Error != "" {
+					why = task.Error
+				}
+				return runtimeErrorf("%s failed. See earlier errors (%s)", what, why)
 			}
 		}
 		select {

@@ -15,7 +15,7 @@ import (
 // journal is an append-only file of JSON lines, of which the last counts, that survives the end of the process at any point. Nothing is ever replaced in
 // place: replacing a file makes the kernel write it out, which on a busy disk takes as long as a node takes to be seen DOWN.
 type journal struct {
-	dir, prefix string
+	dir, prefix, suffix string
 
 	n      int
 	f      *os.File
@@ -29,7 +29,7 @@ const journalLimit = 4 << 20
 var errJournalClosed = errors.New("journal is closed")
 
 func (j *journal) segments() ([]string, error) {
-	l, err := filepath.Glob(filepath.Join(j.dir, j.prefix+"-*.jsonl"))
+	l, err := filepath.Glob(filepath.Join(j.dir, j.prefix+"-*"+j.suffix))
 	slices.Sort(l)
 	return l, err
 }
@@ -49,7 +49,7 @@ func (j *journal) load(into any) error {
 		if lines := bytes.Split(b, []byte("\n")); len(lines) > 1 {
 			last = lines[len(lines)-2]
 		}
-		if _, err := fmt.Sscanf(filepath.Base(f), j.prefix+"-%d.jsonl", &j.n); err != nil {
+		if _, err := fmt.Sscanf(filepath.Base(f), j.prefix+"-%d"+j.suffix, &j.n); err != nil {
 			return fmt.Errorf("name of %s: %w", f, err)
 		}
 	}
@@ -94,20 +94,24 @@ func (j *journal) begin() ([]string, error) {
 		return nil, err
 	}
 	j.n++
-	f, err := os.OpenFile(filepath.Join(j.dir, fmt.Sprintf("%s-%09d.jsonl", j.prefix, j.n)), os.O_CREATE|os.O_EXCL|os.O_WRONLY|os.O_APPEND, 0o644)
+	f, err := os.OpenFile(filepath.Join(j.dir, fmt.Sprintf("%s-%09d%s", j.prefix, j.n, j.suffix)), os.O_CREATE|os.O_EXCL|os.O_WRONLY|os.O_APPEND, 0o644)
 	if err != nil {
 		return nil, err
 	}
-	if j.f != nil {
-		_ = j.f.Close()
-	}
+	j.end()
 	j.f, j.size = f, 0
 	return old, nil
 }
 
-func (j *journal) close() {
-	j.closed = true
+// end ends the segment: what is appended next begins another.
+func (j *journal) end() {
 	if j.f != nil {
 		_ = j.f.Close()
 	}
+	j.f = nil
+}
+
+func (j *journal) close() {
+	j.closed = true
+	j.end()
 }

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"net"
 	"net/http"
-	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -55,11 +54,9 @@ type Node struct {
 	nonce   string
 	hostID  string
 	local   *localTable
-	// group0Flushed is the ID of group 0 that an SSTable of system.scylla_local has.
-	group0Flushed string
-	tr            *transport
-	gossip        *gossiper
-	g0            *group0
+	tr      *transport
+	gossip  *gossiper
+	g0      *group0
 
 	stage    atomic.Int32
 	apiSrv   *http.Server
@@ -73,8 +70,7 @@ type Node struct {
 	mu        sync.Mutex
 	mode      string
 	endCQL    context.CancelFunc
-	peers     journal
-	disc      *discovery
+	eligible  map[string]bool // addresses of other nodes without a group 0 that may create one: their own address is among their seeds
 	draining  bool
 	streaming streamSession
 	ended     bool
@@ -95,7 +91,7 @@ func StartNode(ctx context.Context, o Options) (*Node, error) {
 		return nil, err
 	}
 	if o.ReplaceNodeFirstBoot != "" && !v.ReplaceByHostID() {
-		return nil, fmt.Errorf("start node: ScyllaDB %s does not know --replace-node-first-boot", v)
+		return nil, fmt.Errorf("unrecognised option '--replace-node-first-boot=%s'", o.ReplaceNodeFirstBoot)
 	}
 	if o.ZeroToken && !v.ZeroTokenNodes() {
 		return nil, fmt.Errorf("start node: ScyllaDB %s has no zero-token nodes; simulate 6.2 or later, or leave out --join-ring=false", v)
@@ -104,7 +100,7 @@ func StartNode(ctx context.Context, o Options) (*Node, error) {
 		o: o, v: v, clock: newClock(o.Speed), log: &logger{w: o.Log},
 		stopCh: make(chan struct{}), done: make(chan struct{}), ready: make(chan struct{}), started: time.Now(), nonce: uuid.NewString(),
 		mode:     rules.ModeStarting,
-		joinResp: make(chan joinResponse, 8), bannedCh: make(chan string, 1), taken: map[string]bool{},
+		joinResp: make(chan joinResponse, 8), bannedCh: make(chan string, 1), taken: map[string]bool{}, eligible: map[string]bool{},
 	}
 	n.ctx, n.cancel = context.WithCancel(ctx)
 	go n.run()
@@ -131,13 +127,10 @@ func (n *Node) Address() string { return n.o.BroadcastAddress }
 
 // APIURL returns the base of the REST API, without a slash at the end.
 func (n *Node) APIURL() string {
-	return "http://" + net.JoinHostPort(n.o.APIAddress, strconv.Itoa(n.o.APIPort))
+	return "http://" + net.JoinHostPort(n.o.APIAddress, apiPort)
 }
 
 func (n *Node) Dir() string { return n.o.Dir }
-
-// Options returns the options the node runs with, defaults filled in; good for starting it again.
-func (n *Node) Options() Options { return n.o }
 
 func (n *Node) Mode() string {
 	n.mu.Lock()
@@ -270,7 +263,7 @@ func (n *Node) run() {
 func (n *Node) shutdown() {
 	n.drain()
 	if n.local != nil {
-		if err := n.local.close(); err != nil {
+		if err := n.local.close(true); err != nil {
 			n.log.error("database", "flush on shutdown: %v", err)
 		}
 	}
@@ -288,12 +281,11 @@ func (n *Node) drain() {
 	}
 	n.stopCQL()
 	if n.gossip != nil && n.gossip.isEnabled() {
-		st := rules.Absent
-		if s := n.g0.state(); s != nil {
-			st = s.State(n.hostID)
+		n.gossip.stop(n.ctx, rules.Announces(n.g0.state().State(n.hostID), n.v.LeavingAnnounces()))
+		select {
+		case <-n.clock.After(2 * time.Second):
+		case <-n.ctx.Done():
 		}
-		n.gossip.stop(n.ctx, rules.Announces(st, n.v.LeavingAnnounces()))
-		_ = n.sleepQuiet(2 * time.Second)
 	}
 	if n.tr != nil {
 		n.tr.close()
@@ -302,16 +294,6 @@ func (n *Node) drain() {
 		if err := n.flushSystem(); err != nil {
 			n.log.error("database", "flush on drain: %v", err)
 		}
-	}
-}
-
-// sleepQuiet waits like sleep but is not cut short by a stop that is under way.
-func (n *Node) sleepQuiet(d time.Duration) error {
-	select {
-	case <-n.clock.After(d):
-		return nil
-	case <-n.ctx.Done():
-		return n.ctx.Err()
 	}
 }
 
@@ -332,12 +314,9 @@ func (n *Node) cleanup() {
 		n.g0.mu.Lock()
 		n.g0.journal.close()
 		n.g0.mu.Unlock()
-		n.mu.Lock()
-		n.peers.close()
-		n.mu.Unlock()
 	}
 	if n.local != nil {
-		n.local.abandon()
+		_ = n.local.close(false)
 	}
 }
 

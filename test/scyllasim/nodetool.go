@@ -16,90 +16,69 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// nodetool is one call of the tool: the address it asks, and its operation with operands.
-type nodetool struct {
+// restTool asks a node by its REST API.
+type restTool struct {
 	ctx    context.Context
 	client *http.Client
 	base   string
-	ignore string
-	words  []string
 }
 
-// nodetoolOperations return what is printed.
-var nodetoolOperations = map[string]func(t *nodetool) (string, error){
-	"drain":         func(t *nodetool) (string, error) { return t.post("/storage_service/drain") },
-	"decommission":  func(t *nodetool) (string, error) { return t.post("/storage_service/decommission") },
-	"enablebinary":  func(t *nodetool) (string, error) { return t.post("/storage_service/native_transport") },
-	"disablebinary": func(t *nodetool) (string, error) { return t.do(http.MethodDelete, "/storage_service/native_transport") },
-	"removenode": func(t *nodetool) (string, error) {
-		if len(t.words) < 2 {
-			return "", errors.New("required parameters are missing: remove-operation")
-		}
-		return t.post("/storage_service/remove_node?host_id=" + url.QueryEscape(t.words[1]) + "&ignore_nodes=" + url.QueryEscape(t.ignore))
-	},
-	// Native transport is not there (404) before the node has joined, and so nodetool info fails, too.
-	"info": func(t *nodetool) (string, error) {
-		return t.both("/storage_service/hostid/local", "/storage_service/native_transport", "ID                     : %s\nNative Transport active: %s")
-	},
-	"status": func(t *nodetool) (string, error) {
-		return t.both("/storage_service/host_id", "/gossiper/endpoint/live", "host_id: %s\nlive: %s")
-	},
-}
+// nodetoolOperations are one call each, and those that print something: their calls with a format.
+var (
+	nodetoolOperations = map[string][2]string{
+		"drain":         {http.MethodPost, "/storage_service/drain"},
+		"decommission":  {http.MethodPost, "/storage_service/decommission"},
+		"enablebinary":  {http.MethodPost, "/storage_service/native_transport"},
+		"disablebinary": {http.MethodDelete, "/storage_service/native_transport"},
+		"removenode":    {http.MethodPost, "/storage_service/remove_node"},
+	}
+	nodetoolPrints = map[string][3]string{
+		// Native transport is not there (404) before the node has joined, and so nodetool info fails, too.
+		"info":   {"/storage_service/hostid/local", "/storage_service/native_transport", "ID                     : %s\nNative Transport active: %s\n"},
+		"status": {"/storage_service/host_id", "/gossiper/endpoint/live", "host_id: %s\nlive: %s\n"},
+	}
+)
 
 // NodetoolCommand is a small nodetool over the REST API: drain, decommission, removenode, status, info, enablebinary,
 // disablebinary. It returns 1 when the operation is unknown or fails.
 func NodetoolCommand(ctx context.Context, args []string, stdout, stderr io.Writer) int {
-	return parseNodetool(ctx, args).run(stdout, stderr)
+	return nodetool(restTool{ctx: ctx, client: http.DefaultClient}, args, stdout, stderr)
 }
 
-func (t *nodetool) run(stdout, stderr io.Writer) int {
-	if len(t.words) == 0 {
-		_, _ = fmt.Fprintln(stderr, "error processing arguments: missing operation argument")
-		return 1
-	}
-	out, err := "", fmt.Errorf("unrecognized operation argument: %s", t.words[0])
-	if run := nodetoolOperations[t.words[0]]; run != nil {
-		out, err = run(t)
+func nodetool(t restTool, args []string, stdout, stderr io.Writer) int {
+	flags := pflag.NewFlagSet("nodetool", pflag.ContinueOnError)
+	flags.SetOutput(io.Discard)
+	host, port := flags.StringP("host", "h", "127.0.0.1", ""), flags.StringP("port", "p", apiPort, "")
+	ignore := flags.String("ignore-dead-nodes", "", "")
+	err := flags.Parse(args)
+	t.base = "http://" + net.JoinHostPort(*host, *port)
+	operation := flags.Arg(0)
+	call, calls := nodetoolOperations[operation]
+	printed, prints := nodetoolPrints[operation]
+	switch {
+	case err != nil:
+	case operation == "removenode" && flags.NArg() < 2:
+		err = errors.New("required parameters are missing: remove-operation")
+	case calls:
+		query := url.Values{"host_id": {flags.Arg(1)}, "ignore_nodes": {*ignore}}.Encode()
+		_, err = t.do(call[0], call[1]+"?"+query)
+	case prints:
+		first, failed := t.do(http.MethodGet, printed[0])
+		second, too := t.do(http.MethodGet, printed[1])
+		if err = errors.Join(failed, too); err == nil {
+			_, _ = fmt.Fprintf(stdout, printed[2], strings.Trim(first, `"`), second)
+		}
+	default:
+		err = fmt.Errorf("unrecognized operation argument: %q", operation)
 	}
 	if err != nil {
 		_, _ = fmt.Fprintln(stderr, "error executing:", err)
 		return 1
 	}
-	if out != "" {
-		_, _ = fmt.Fprintln(stdout, out)
-	}
 	return 0
 }
 
-func parseNodetool(ctx context.Context, args []string) *nodetool {
-	t := &nodetool{ctx: ctx, client: http.DefaultClient}
-	flags := pflag.NewFlagSet("nodetool", pflag.ContinueOnError)
-	flags.SetOutput(io.Discard)
-	host, port := flags.StringP("host", "h", "127.0.0.1", ""), flags.StringP("port", "p", "10000", "")
-	flags.StringVar(&t.ignore, "ignore-dead-nodes", "", "")
-	if err := flags.Parse(args); err == nil {
-		t.words = flags.Args()
-	}
-	t.base = "http://" + net.JoinHostPort(*host, *port)
-	return t
-}
-
-func (t *nodetool) post(path string) (string, error) {
-	_, err := t.do(http.MethodPost, path)
-	return "", err
-}
-
-// both returns format with the answers of two paths; the first loses its quotes.
-func (t *nodetool) both(first, second, format string) (string, error) {
-	a, err := t.do(http.MethodGet, first)
-	if err != nil {
-		return "", err
-	}
-	b, err := t.do(http.MethodGet, second)
-	return fmt.Sprintf(format, strings.Trim(a, `"`), b), err
-}
-
-func (t *nodetool) do(method, path string) (string, error) {
+func (t restTool) do(method, path string) (string, error) {
 	req, err := http.NewRequestWithContext(t.ctx, method, t.base+path, nil)
 	if err != nil {
 		return "", err
@@ -119,43 +98,39 @@ func (t *nodetool) do(method, path string) (string, error) {
 // CqlshCommand is a small cqlsh: it runs the statement of -e, else those on standard input, and knows DESCRIBE KEYSPACES and SELECT release_version FROM
 // system.local, which it answers from the REST API. Any other statement fails with 2, as a statement that ScyllaDB refuses does.
 func CqlshCommand(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	flags := pflag.NewFlagSet("cqlsh", pflag.ContinueOnError)
-	flags.ParseErrorsAllowlist.UnknownFlags = true
-	text := ""
+	flags, text := newFlags(nil), ""
 	flags.StringVarP(&text, "execute", "e", "", "")
-	_ = flags.Parse(args)
-	if text == "" {
-		b, err := io.ReadAll(stdin)
-		if err != nil {
-			_, _ = fmt.Fprintln(stderr, "cqlsh:", err)
-			return 1
-		}
+	err := flags.Parse(args)
+	if err == nil && text == "" {
+		var b []byte
+		b, err = io.ReadAll(stdin)
 		text = string(b)
 	}
-	t := parseNodetool(ctx, nil)
+	t := restTool{ctx, http.DefaultClient, "http://127.0.0.1:" + apiPort}
 	for statement := range strings.SplitSeq(text, ";") {
-		var out string
-		var err error
-		switch words := strings.ToUpper(strings.Join(strings.Fields(statement), " ")); words {
-		case "":
+		out := ""
+		switch words := strings.ToUpper(strings.Join(strings.Fields(statement), " ")); {
+		case words == "" || err != nil:
 			continue
-		case "DESCRIBE KEYSPACES", "DESC KEYSPACES":
+		case words == "DESCRIBE KEYSPACES":
 			var names []string
 			if out, err = t.do(http.MethodGet, "/storage_service/keyspaces"); err == nil {
 				err = json.Unmarshal([]byte(out), &names)
 			}
 			out = strings.Join(names, "  ")
-		case "SELECT RELEASE_VERSION FROM SYSTEM.LOCAL":
+		case words == "SELECT RELEASE_VERSION FROM SYSTEM.LOCAL":
 			out, err = t.do(http.MethodGet, "/storage_service/release_version")
 			out = " release_version\n-----------------\n           " + strings.Trim(out, `"`) + "\n\n(1 rows)"
 		default:
 			err = fmt.Errorf("SyntaxException: statement %q is not simulated", strings.TrimSpace(statement))
 		}
-		if err != nil {
-			_, _ = fmt.Fprintln(stderr, "<stdin>:1:"+err.Error())
-			return 2
+		if err == nil {
+			_, _ = fmt.Fprintln(stdout, "\n"+out+"\n")
 		}
-		_, _ = fmt.Fprintln(stdout, "\n"+out+"\n")
+	}
+	if err != nil {
+		_, _ = fmt.Fprintln(stderr, "<stdin>:1:"+err.Error())
+		return 2
 	}
 	return 0
 }

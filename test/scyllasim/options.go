@@ -9,12 +9,17 @@ import (
 	"io"
 	"net"
 	"time"
-
-	"github.com/kubectl-scylla/kubectl-scylla/test/scyllasim/rules"
 )
 
 // DefaultVersion is simulated when no version is chosen.
 const DefaultVersion = "2026.2.0"
+
+// The ports of every node.
+const (
+	storagePort = "7000"
+	cqlPort     = "9042"
+	apiPort     = "10000"
+)
 
 // Options configure a node. The zero value of a field means ScyllaDB's default unless said otherwise.
 type Options struct {
@@ -27,7 +32,6 @@ type Options struct {
 
 	ClusterName string // "Test Cluster" if empty
 	DC, Rack    string // "datacenter1", "rack1" if empty
-	Snitch      string // "SimpleSnitch" if empty
 	// Seeds are addresses or names; a name stands for all addresses it resolves to at that moment. Empty: the node's own address.
 	Seeds []string
 
@@ -36,10 +40,6 @@ type Options struct {
 	RPCAddress       string // ListenAddress if empty
 	APIAddress       string // 127.0.0.1 if empty
 
-	StoragePort int // 7000
-	CQLPort     int // 9042
-	APIPort     int // 10000
-
 	// ZeroToken is join_ring=false: the node becomes a member that owns no token. Since 6.2.
 	ZeroToken bool
 	// Keyspaces are the user keyspaces of the cluster; the node that founds the cluster creates them, every other node ignores them.
@@ -47,9 +47,7 @@ type Options struct {
 
 	// Authenticator of CQL clients, such as PasswordAuthenticator. Empty: AllowAllAuthenticator, and no CQL protocol.
 	Authenticator string
-	// Superuser and Salted are auth_superuser_name and auth_superuser_salted_password.
-	Superuser, Salted string
-	// MaintenanceSocket is ignore (if empty), workdir, or a path.
+	// MaintenanceSocket is ignore (if empty) or workdir.
 	MaintenanceSocket string
 	// CQLTLS serves CQL with a certificate that the node makes.
 	CQLTLS bool
@@ -59,14 +57,10 @@ type Options struct {
 	ReplaceNodeFirstBoot string
 	IgnoreDeadNodes      []string
 
-	FailureDetectorTimeout time.Duration // 20 s
-	ShadowRound            time.Duration // 300 s
 	// StreamTime is how long a bootstrap, replace, decommission or removenode moves data. 3 s if zero.
 	StreamTime time.Duration
 	// TabletRebuildTime is how long a replacing node waits, already normal, before it is COMPLETED. 2 s if zero.
 	TabletRebuildTime time.Duration
-	// StageTime is how long each stage of the boot takes, the first one four times as long. 300 ms if zero.
-	StageTime time.Duration
 	// BanNoticeFirst decides a race of versions since 2026.1: a cancelled joiner reads the notice of its ban (exit 0) before the
 	// coordinator's answer (exit 1).
 	BanNoticeFirst bool
@@ -88,18 +82,11 @@ func (o *Options) defaults() error {
 	o.ClusterName = cmp.Or(o.ClusterName, "Test Cluster")
 	o.DC = cmp.Or(o.DC, "datacenter1")
 	o.Rack = cmp.Or(o.Rack, "rack1")
-	o.Snitch = cmp.Or(o.Snitch, "SimpleSnitch")
 	o.BroadcastAddress = cmp.Or(o.BroadcastAddress, o.ListenAddress)
 	o.RPCAddress = cmp.Or(o.RPCAddress, o.ListenAddress)
 	o.APIAddress = cmp.Or(o.APIAddress, "127.0.0.1")
-	o.StoragePort = cmp.Or(o.StoragePort, 7000)
-	o.CQLPort = cmp.Or(o.CQLPort, 9042)
-	o.APIPort = cmp.Or(o.APIPort, 10000)
-	o.FailureDetectorTimeout = cmp.Or(o.FailureDetectorTimeout, rules.FailureDetectorTimeout)
-	o.ShadowRound = cmp.Or(o.ShadowRound, 300*time.Second)
 	o.StreamTime = cmp.Or(o.StreamTime, 3*time.Second)
 	o.TabletRebuildTime = cmp.Or(o.TabletRebuildTime, 2*time.Second)
-	o.StageTime = cmp.Or(o.StageTime, 300*time.Millisecond)
 	if len(o.Seeds) == 0 {
 		o.Seeds = []string{o.BroadcastAddress}
 	}

@@ -25,45 +25,9 @@ func replacement(t *testing.T, c *Cluster, i int, target string, change func(o *
 	})
 }
 
-func TestReplaceSucceeds(t *testing.T) {
-	inBubble(t, 3, Options{StreamTime: 10 * time.Second, TabletRebuildTime: 20 * time.Second}, func(t *testing.T, c *Cluster) {
-		dead := kill(t, c, 2)
-		n := replacement(t, c, 2, dead.HostID(), nil)
-		eventually(t, "it streams", func() bool { return n.Mode() == rules.ModeBootstrap })
-		if n.HostID() == dead.HostID() {
-			t.Error("the new node took the old host ID")
-		}
-		ids := hostIDs(t, c.Node(0))
-		if !slices.Contains(ids, kv{dead.Address(), dead.HostID()}) || !slices.Contains(ids, kv{n.Address(), n.HostID()}) {
-			t.Errorf("host_id during a replace: %v", ids)
-		}
-		if got := list(t, c.Node(0), "/storage_service/nodes/joining"); len(got) != 0 {
-			t.Errorf("nodes/joining %v: a replacing node is not there", got)
-		}
-		l := tasks(t, c.Node(0))
-		if got, want := l[len(l)-1], (task{Type: "replace", State: "running", Entity: n.HostID()}); got != want {
-			t.Errorf("task %+v, want %+v", got, want)
-		}
-		eventually(t, "the new node owns the tokens", func() bool { return len(list(t, c.Node(0), "/storage_service/tokens/"+n.Address())) == tokensPerNode })
-		if v := n.local.get("bootstrapped"); v != "" {
-			t.Errorf("bootstrapped is %q while tablets are rebuilt", v)
-		}
-		ready(t, n)
-		if v := n.local.get("bootstrapped"); v != "COMPLETED" {
-			t.Errorf("bootstrapped is %q", v)
-		}
-		if ids := hostIDs(t, c.Node(0)); len(ids) != 3 || slices.Contains(ids, kv{dead.Address(), dead.HostID()}) {
-			t.Errorf("host_id after: %v", ids)
-		}
-		// The option may stay: it is ignored from now on.
-		n.Stop()
-		ready(t, restart(t, c, 3, func(o *Options) { o.Rack, o.ReplaceNodeFirstBoot = c.Options(2).Rack, dead.HostID() }))
-		wantExit(t, restart(t, c, 2, nil), 0, "received notification of being banned")
-	})
-}
-
 func TestReplaceRefusals(t *testing.T) {
-	inBubble(t, 2, Options{ShadowRound: 10 * time.Second}, func(t *testing.T, c *Cluster) {
+	inBubble(t, 2, Options{}, func(t *testing.T, c *Cluster) {
+		var n *Node
 		for name, tc := range map[string]struct {
 			target string
 			change func(o *Options)
@@ -79,7 +43,7 @@ func TestReplaceRefusals(t *testing.T) {
 			"unknown ignored node": {c.Node(1).HostID(), func(o *Options) { o.IgnoreDeadNodes = []string{unknownID} },
 				"Could not find ignored dead node " + unknownID},
 		} {
-			n := replacement(t, c, 1, tc.target, tc.change)
+			n = replacement(t, c, 1, tc.target, tc.change)
 			wantExit(t, n, 1, tc.text)
 			if st := c.Node(0).g0.state().State(n.HostID()); st != "" {
 				t.Errorf("%s: the refused node is stored as %q", name, st)
@@ -89,7 +53,7 @@ func TestReplaceRefusals(t *testing.T) {
 			}
 		}
 		// Since 6.0 it looks for group 0 first, without end.
-		n := replacement(t, c, 1, c.Node(1).HostID(), func(o *Options) { o.Seeds = []string{"127.0.0.250"} })
+		n = replacement(t, c, 1, c.Node(1).HostID(), func(o *Options) { o.Seeds = []string{"127.0.0.250"} })
 		time.Sleep(time.Hour)
 		if strings.Contains(n.Log(), "ShadowRound") || n.Mode() != rules.ModeStarting {
 			t.Errorf("%s: %s", n.Mode(), n.Log())

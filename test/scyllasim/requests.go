@@ -20,9 +20,9 @@ func (e *rejection) Error() string { return e.reason }
 
 // topologyRequest asks for a change of a member.
 type topologyRequest struct {
-	Kind    rules.Kind // rules.Leave, rules.Remove, "upgrade" or "abort"
-	HostIDs []string
-	Ignore  []string
+	Kind   rules.Kind // rules.Leave, rules.Remove, "upgrade" or "abort"
+	ID     string     // of the member, or of the task
+	Ignore []string
 }
 
 type topologyRequestReply struct{ TaskID string }
@@ -81,14 +81,7 @@ func (n *Node) handleJoin(ctx context.Context, r joinRequest) (rep joinReply, er
 
 // placeJoin checks a join or replace request and stores it.
 func (n *Node) placeJoin(ctx context.Context, r joinRequest) error {
-	reject := func(format string, args ...any) error { return &rejection{fmt.Sprintf(format, args...)} }
 	return n.g0.propose(ctx, func(t *topology) error {
-		if r.Cluster != t.ClusterName {
-			return reject("Cluster name check failed. This node cannot join the cluster because it expected cluster name \"%s\" and not \"%s\"", r.Cluster, t.ClusterName)
-		}
-		if r.Snitch != t.Snitch {
-			return reject("Snitch name check failed. This node cannot join the cluster because it uses \"%s\" and not \"%s\"", r.Snitch, t.Snitch)
-		}
 		if x := t.node(r.HostID); x != nil {
 			if x.State != rules.Left && x.Nonce == r.Nonce {
 				return errNoChange // the same process, asking again after a lost answer
@@ -114,60 +107,51 @@ func (n *Node) placeJoin(ctx context.Context, r joinRequest) error {
 			HostID: r.HostID, IP: r.IP, DC: r.DC, Rack: r.Rack, State: rules.None, Request: kind, RequestID: id,
 			Replaces: r.Replaces, Ignore: r.Ignore, Nonce: r.Nonce, Features: r.Features, ZeroToken: r.ZeroToken,
 		}
-		t.addTask(&topoTask{ID: id, Type: kind, HostID: r.HostID, Replaces: r.Replaces, State: "running", Start: time.Now().UTC()})
+		t.Tasks = append(t.Tasks, &topoTask{ID: id, Type: kind, HostID: r.HostID, Replaces: r.Replaces, State: "running", Start: time.Now().UTC()})
 		return nil
 	})
 }
 
-// placeRequest stores a decommission or removenode request.
+// placeRequest stores a decommission or removenode request, and serves the others.
 func (n *Node) placeRequest(ctx context.Context, r topologyRequest) (topologyRequestReply, error) {
-	id := newTaskID()
-	if len(r.HostIDs) == 0 {
-		return topologyRequestReply{}, errors.New("no host ID given")
-	}
 	if r.Kind == "abort" {
-		return topologyRequestReply{TaskID: r.HostIDs[0]}, n.abort(ctx, r.HostIDs[0])
+		ended, err := n.end(ctx, func(x *topoNode) bool { return x.RequestID == r.ID }, "Aborted on user request", "request was aborted")
+		if err == nil && ended == 0 {
+			err = fmt.Errorf("task with id %s is not abortable", r.ID)
+		}
+		return topologyRequestReply{}, err
 	}
+	id := newTaskID()
 	err := n.g0.propose(ctx, func(t *topology) error {
-		switch r.Kind {
-		case "upgrade":
-			return t.beginUpgrade()
+		if r.Kind == "upgrade" {
+			return t.upgrade()
 		}
-		h := r.HostIDs[0]
-		x := t.node(h)
+		why := ""
 		switch {
-		case x == nil || x.State == rules.Left:
-			return fmt.Errorf("%s: host id %s is not found in the cluster", verb(r.Kind), h)
-		case x.State != rules.Normal || x.Request != "":
-			return fmt.Errorf("%s: node %s is in '%s' state. Wait for it to be in 'normal' state", verb(r.Kind), h, x.State)
+		case r.Kind == rules.Remove:
+			why = rules.Removal{Target: r.ID, Ignore: r.Ignore, LastOwner: !t.otherOwner(r.ID), OtherDown: n.v.OtherDown()}.Refused(t, n.gossip.alive)
+		case t.State(r.ID) != rules.Normal:
+			why = fmt.Sprintf("decommission: node %s is in '%s' state. Wait for it to be in 'normal' state", r.ID, t.State(r.ID))
+		case len(t.wantedVoters()) <= 1:
+			why = "Cannot decommission last node in the cluster"
+		case !t.otherOwner(r.ID):
+			why = "Cannot decommission the last token-owning node in the cluster"
 		}
-		switch r.Kind {
-		case rules.Remove:
-			q := rules.Removal{Target: h, Ignore: r.Ignore, LastOwner: !t.otherOwner(h), OtherDown: n.v.OtherDown()}
-			if why := q.Refused(t, n.gossip.alive); why != "" {
-				return errors.New(why)
-			}
-			t.IgnoredNodes = addUnique(t.IgnoredNodes, rules.Bans(h, r.Ignore)...)
-		case rules.Leave:
-			if len(t.wantedVoters()) <= 1 {
-				return errors.New("Cannot decommission last node in the cluster") //nolint:staticcheck // ScyllaDB's text
-			}
-			if !t.otherOwner(h) {
-				return errors.New("Cannot decommission the last token-owning node in the cluster") //nolint:staticcheck // ScyllaDB's text
-			}
+		x := t.node(r.ID)
+		if why == "" && x.Request != "" {
+			why = fmt.Sprintf("node %s has a request already", r.ID)
+		}
+		if why != "" {
+			return errors.New(why)
+		}
+		if r.Kind == rules.Remove {
+			t.IgnoredNodes = addUnique(t.IgnoredNodes, rules.Bans(r.ID, r.Ignore)...)
 		}
 		x.Request, x.RequestID, x.Ignore = r.Kind, id, r.Ignore
-		t.addTask(&topoTask{ID: id, Type: r.Kind, HostID: h, State: "running", Start: time.Now().UTC()})
+		t.Tasks = append(t.Tasks, &topoTask{ID: id, Type: r.Kind, HostID: r.ID, State: "running", Start: time.Now().UTC()})
 		return nil
 	})
 	return topologyRequestReply{TaskID: id}, err
-}
-
-func verb(kind rules.Kind) rules.Kind {
-	if kind == rules.Remove {
-		return "removenode"
-	}
-	return kind
 }
 
 // decommission leaves the cluster. It returns when the node has left, however long that takes.
@@ -192,7 +176,7 @@ func (n *Node) decommission(ctx context.Context) error {
 	}()
 	n.log.info("api", "decommission")
 	var rep topologyRequestReply
-	if err := n.ask(ctx, "topo.request", topologyRequest{Kind: rules.Leave, HostIDs: []string{n.hostID}}, &rep); err != nil {
+	if err := n.ask(ctx, "topo.request", topologyRequest{Kind: rules.Leave, ID: n.hostID}, &rep); err != nil {
 		return runtimeErrorf("%v", err)
 	}
 	n.setMode(rules.ModeLeaving)
@@ -255,7 +239,7 @@ func (n *Node) removeNode(ctx context.Context, hostID string, ignore []string) e
 		return runtimeErrorf("removenode: host id %s is the local node; use decommission instead", hostID)
 	}
 	var rep topologyRequestReply
-	if err := n.ask(ctx, "topo.request", topologyRequest{Kind: rules.Remove, HostIDs: []string{hostID}, Ignore: ignore}, &rep); err != nil {
+	if err := n.ask(ctx, "topo.request", topologyRequest{Kind: rules.Remove, ID: hostID, Ignore: ignore}, &rep); err != nil {
 		return runtimeErrorf("%v", err)
 	}
 	text, err := n.awaitTask(ctx, rep.TaskID)

@@ -3,7 +3,6 @@
 package scyllasim
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/json"
 	"errors"
@@ -14,7 +13,6 @@ import (
 	"net"
 	"net/http"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 )
@@ -51,75 +49,14 @@ func (c apiCall) required(name string) (string, error) {
 // void is the answer of a call that returns nothing: 200 and no body.
 type void struct{}
 
-// raw is JSON that is already printed.
-type raw string
-
-// keyValue is one item of a list that prints as {"key": ..., "value": ...}.
+// keyValue is one item of a list of pairs.
 type keyValue struct {
-	key   string
-	value any
-}
-
-// obj keeps the order of its fields.
-type obj []keyValue
-
-// streamed is a list that the server prints item by item, with a space after the comma.
-type streamed []any
-
-func appendJSON(b []byte, v any) []byte {
-	switch x := v.(type) {
-	case raw:
-		return append(b, x...)
-	case obj:
-		b = append(b, '{')
-		for i, f := range x {
-			if i > 0 {
-				b = append(b, ", "...)
-			}
-			b = appendJSON(b, f.key)
-			b = append(b, ": "...)
-			b = appendJSON(b, f.value)
-		}
-		return append(b, '}')
-	case streamed:
-		return appendList(b, x, ", ")
-	case []any:
-		return appendList(b, x, ",")
-	case []string:
-		l := make([]any, len(x))
-		for i, s := range x {
-			l[i] = s
-		}
-		return appendList(b, l, ",")
-	case []keyValue:
-		l := make([]any, len(x))
-		for i, kv := range x {
-			l[i] = obj{{"key", kv.key}, {"value", kv.value}}
-		}
-		return appendList(b, l, ",")
-	}
-	var buf bytes.Buffer
-	enc := json.NewEncoder(&buf)
-	enc.SetEscapeHTML(false)
-	if enc.Encode(v) != nil {
-		return append(b, "null"...)
-	}
-	return append(b, bytes.TrimSuffix(buf.Bytes(), []byte("\n"))...)
-}
-
-func appendList(b []byte, l []any, sep string) []byte {
-	b = append(b, '[')
-	for i, v := range l {
-		if i > 0 {
-			b = append(b, sep...)
-		}
-		b = appendJSON(b, v)
-	}
-	return append(b, ']')
+	Key   string `json:"key"`
+	Value any    `json:"value"`
 }
 
 func (n *Node) startAPI() error {
-	l, err := n.o.Network.listen(n.ctx, net.JoinHostPort(n.o.APIAddress, strconv.Itoa(n.o.APIPort)))
+	l, err := n.o.Network.listen(n.ctx, net.JoinHostPort(n.o.APIAddress, apiPort))
 	if err != nil {
 		return err
 	}
@@ -135,20 +72,19 @@ func (n *Node) serveAPI(w http.ResponseWriter, r *http.Request) {
 		panic(http.ErrAbortHandler) // the process behind the connection is gone
 	}
 	w.Header().Set("Content-Type", "application/json")
-	w.Header().Set("Server", "Seastar httpd")
 	if err != nil {
-		var ae *apiError
-		if !errors.As(err, &ae) {
-			ae = &apiError{500, err.Error()}
-		}
+		ae := &apiError{500, err.Error()}
+		_ = errors.As(err, &ae)
 		w.WriteHeader(ae.code)
-		_, _ = w.Write(appendJSON(nil, obj{{"message", ae.msg}, {"code", ae.code}}))
-		return
+		out = struct {
+			Message string `json:"message"`
+			Code    int    `json:"code"`
+		}{ae.msg, ae.code}
 	}
-	if _, ok := out.(void); ok {
-		return
+	if _, ok := out.(void); !ok {
+		b, _ := json.Marshal(out)
+		_, _ = w.Write(b)
 	}
-	_, _ = w.Write(appendJSON(nil, out))
 }
 
 func (n *Node) route(r *http.Request) (any, error) {

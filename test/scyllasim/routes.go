@@ -33,8 +33,8 @@ var apiRoutes = map[string]apiRoute{
 	"GET /storage_service/tokens/{}":     {2, (*Node).apiTokens},
 	"GET /storage_service/nodes/joining": {2, (*Node).apiJoining},
 	"GET /storage_service/nodes/leaving": {2, (*Node).apiLeaving},
-	"GET /gossiper/endpoint/live":        {2, func(n *Node, _ apiCall) (any, error) { return n.endpoints(true) }},
-	"GET /gossiper/endpoint/down":        {2, func(n *Node, _ apiCall) (any, error) { return n.endpoints(false) }},
+	"GET /gossiper/endpoint/live":        {2, func(n *Node, _ apiCall) (any, error) { return n.endpoints(true), nil }},
+	"GET /gossiper/endpoint/down":        {2, func(n *Node, _ apiCall) (any, error) { return n.endpoints(false), nil }},
 	"GET /failure_detector/endpoints":    {2, (*Node).apiFDEndpoints},
 
 	"GET /raft/leader_host": {3, (*Node).apiLeader},
@@ -71,10 +71,10 @@ func (n *Node) apiConfig(c apiCall) (any, error) {
 	const class = "org.apache.cassandra.auth."
 	known := map[string]any{
 		"authenticator":       class + cmp.Or(strings.TrimPrefix(n.o.Authenticator, class), "AllowAllAuthenticator"),
-		"auth_superuser_name": n.o.Superuser, "maintenance_socket": cmp.Or(n.o.MaintenanceSocket, "ignore"), "workdir,W": n.o.Dir,
-		"native_transport_port": n.o.CQLPort, "native_transport_port_ssl": 9142, "rpc_address": n.o.RPCAddress,
+		"auth_superuser_name": "", "maintenance_socket": cmp.Or(n.o.MaintenanceSocket, "ignore"), "workdir,W": n.o.Dir,
+		"native_transport_port": 9042, "native_transport_port_ssl": 9142, "rpc_address": n.o.RPCAddress,
 		"client_encryption_options":      map[string]string{"enabled": strconv.FormatBool(n.o.CQLTLS)},
-		"failure_detector_timeout_in_ms": n.o.FailureDetectorTimeout.Milliseconds(), "maintenance_mode": false,
+		"failure_detector_timeout_in_ms": rules.FailureDetectorTimeout.Milliseconds(), "maintenance_mode": false,
 		"enable_repair_based_node_ops": true, "allowed_repair_based_node_ops": "replace,removenode,rebuild,bootstrap,decommission",
 	}
 	if n.v.ReplaceByHostID() {
@@ -86,7 +86,7 @@ func (n *Node) apiConfig(c apiCall) (any, error) {
 	return nil, &apiError{404, "Not found"}
 }
 
-func (n *Node) endpoints(live bool) (any, error) {
+func (n *Node) endpoints(live bool) []string {
 	ips := []string{}
 	for _, e := range n.gossip.view() {
 		if e.Alive == live {
@@ -96,19 +96,18 @@ func (n *Node) endpoints(live bool) (any, error) {
 			ips = addUnique(ips, e.IP)
 		}
 	}
-	return ips, nil
+	return ips
 }
 
 func (n *Node) apiFDEndpoints(apiCall) (any, error) {
-	out := streamed{}
+	out := []any{}
 	for _, e := range n.gossip.view() {
 		apps := []any{}
 		for _, k := range sortedKeys(e.App) {
-			apps = append(apps, obj{{"application_state", k}, {"value", e.App[k].Value}, {"version", e.App[k].Version}})
+			apps = append(apps, map[string]any{"application_state": k, "value": e.App[k], "version": e.Ver})
 		}
-		out = append(out, obj{
-			{"application_state", apps}, {"addrs", e.IP}, {"generation", e.Gen}, {"is_alive", e.Alive},
-			{"update_time", e.Updated.UnixMilli()}, {"version", e.Ver},
+		out = append(out, map[string]any{
+			"application_state": apps, "addrs": e.IP, "generation": e.Gen, "is_alive": e.Alive, "version": e.Ver,
 		})
 	}
 	return out, nil
@@ -120,10 +119,7 @@ func (n *Node) apiSchemas(apiCall) (any, error) {
 		if !e.Alive {
 			continue
 		}
-		v := e.App[appSchema].Value
-		if v == "" {
-			v = "UNREACHABLE"
-		}
+		v := cmp.Or(e.App[appSchema], "UNREACHABLE")
 		byVersion[v] = append(byVersion[v], e.IP)
 	}
 	out := []keyValue{}
@@ -162,7 +158,7 @@ func (n *Node) apiRemoveNode(c apiCall) (any, error) {
 }
 
 func (n *Node) apiKeyspaceFlush(c apiCall) (any, error) {
-	if err := n.knownKeyspace(c.param); err != nil {
+	if _, err := n.keyspace(c.param); err != nil {
 		return nil, err
 	}
 	if c.param == "system" {
@@ -221,8 +217,8 @@ func (n *Node) apiHostIDs(apiCall) (any, error) {
 		}
 		if form != rules.HostIDList {
 			// A map: the host ID that comes later takes the address over.
-			if i := slices.IndexFunc(out, func(kv keyValue) bool { return kv.key == ip }); i >= 0 {
-				out[i].value = t.HostID
+			if i := slices.IndexFunc(out, func(kv keyValue) bool { return kv.Key == ip }); i >= 0 {
+				out[i].Value = t.HostID
 				continue
 			}
 		}
@@ -232,7 +228,7 @@ func (n *Node) apiHostIDs(apiCall) (any, error) {
 }
 
 func (n *Node) apiAllTokens(apiCall) (any, error) {
-	out := streamed{}
+	out := []string{}
 	for _, t := range n.g0.state().ring() {
 		out = append(out, itoa(t.token))
 	}
@@ -283,7 +279,7 @@ func (n *Node) apiTokens(c apiCall) (any, error) {
 	if _, err := netip.ParseAddr(c.param); err != nil {
 		return nil, runtimeErrorf("%s: Not found", c.param)
 	}
-	out := streamed{}
+	out := []string{}
 	if t := n.g0.state().node(n.memberAt(c.param)); t != nil && t.owner() {
 		for _, tok := range t.Tokens {
 			out = append(out, itoa(tok))

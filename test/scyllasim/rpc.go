@@ -9,8 +9,10 @@ import (
 	"fmt"
 	"net"
 	"slices"
-	"strconv"
 	"sync"
+
+	"github.com/kubectl-scylla/kubectl-scylla/test/scyllasim/cql"
+	"github.com/kubectl-scylla/kubectl-scylla/test/scyllasim/rules"
 )
 
 // rpcRequest is a call of another node, and rpcResponse its answer. Each call has a connection of its own.
@@ -38,43 +40,19 @@ var errBanned = errors.New("banned from the cluster")
 
 // transport is a node's messaging service.
 type transport struct {
-	cluster, hostID, ip string
-	port                int
-	network             *Network
-	handler             func(ctx context.Context, r *rpcRequest) (any, error)
-	// banned says whether a caller's host ID is refused; notice says whether it is told so (since 2026.1).
-	banned   func(hostID string) bool
-	notice   bool
-	onBanned func(byHostID string)
-
+	n      *Node
 	ctx    context.Context // of all connections; ends with close
 	cancel context.CancelFunc
 	wg     sync.WaitGroup
 }
 
 func (t *transport) listen(ip string) error {
-	l, err := t.network.listen(t.ctx, net.JoinHostPort(ip, strconv.Itoa(t.port)))
+	l, err := t.n.o.Network.listen(t.ctx, net.JoinHostPort(ip, storagePort))
 	if err != nil {
 		return err
 	}
-	t.wg.Go(func() { acceptAll(t.ctx, l, &t.wg, t.serve) })
+	t.wg.Go(func() { cql.Accept(t.ctx, l, t.serve) })
 	return nil
-}
-
-// acceptAll serves each connection until ctx ends, which closes them all, as the end of a process does.
-func acceptAll(ctx context.Context, l net.Listener, wg *sync.WaitGroup, serve func(net.Conn)) {
-	defer context.AfterFunc(ctx, func() { _ = l.Close() })()
-	for {
-		c, err := l.Accept()
-		if err != nil {
-			return
-		}
-		wg.Go(func() {
-			defer context.AfterFunc(ctx, func() { _ = c.Close() })()
-			defer func() { _ = c.Close() }()
-			serve(c)
-		})
-	}
 }
 
 func (t *transport) serve(c net.Conn) {
@@ -82,18 +60,18 @@ func (t *transport) serve(c net.Conn) {
 	if json.NewDecoder(c).Decode(&r) != nil {
 		return
 	}
-	out := rpcResponse{HostID: t.hostID}
-	switch banned := t.banned(r.From); {
-	case banned && t.notice:
+	out := rpcResponse{HostID: t.n.hostID}
+	switch banned := rules.Banned(t.n.g0.state(), r.From); {
+	case banned && t.n.v.BanNotice():
 		out.Banned = true
-	case banned && !slices.Contains([]string{"discover", "gossip.shadow", "topo.join"}, r.Method):
+	case banned && !slices.Contains([]string{"discover", "topo.join"}, r.Method):
 		return // versions without a notice drop a banned node's connections, but still answer its join request, with the reason
-	case r.To != "" && r.To != t.hostID:
+	case r.To != "" && r.To != t.n.hostID:
 		out.Err = "this is not host " + r.To
-	case r.Cluster != t.cluster:
-		out.Err = fmt.Sprintf("ClusterName mismatch from %s %s!=%s", r.FromIP, r.Cluster, t.cluster)
+	case r.Cluster != t.n.o.ClusterName:
+		out.Err = fmt.Sprintf("ClusterName mismatch from %s %s!=%s", r.FromIP, r.Cluster, t.n.o.ClusterName)
 	default:
-		body, err := t.handler(t.ctx, &r)
+		body, err := t.n.handle(t.ctx, &r)
 		if err == nil {
 			out.Body, err = json.Marshal(body)
 		}
@@ -112,11 +90,11 @@ func (t *transport) call(ctx context.Context, hostID, ip, method string, in, out
 	if err != nil {
 		return "", err
 	}
-	b, err := json.Marshal(rpcRequest{Cluster: t.cluster, From: t.hostID, FromIP: t.ip, To: hostID, Method: method, Body: body})
+	b, err := json.Marshal(rpcRequest{Cluster: t.n.o.ClusterName, From: t.n.hostID, FromIP: t.n.o.BroadcastAddress, To: hostID, Method: method, Body: body})
 	if err != nil {
 		return "", err
 	}
-	c, err := t.network.dial(ctx, t.ip, net.JoinHostPort(ip, strconv.Itoa(t.port)))
+	c, err := t.n.o.Network.dial(ctx, t.n.o.BroadcastAddress, net.JoinHostPort(ip, storagePort))
 	if err != nil {
 		return "", err
 	}
@@ -132,7 +110,12 @@ func (t *transport) call(ctx context.Context, hostID, ip, method string, in, out
 	case err != nil:
 	case rep.Banned:
 		err = errBanned
-		t.onBanned(rep.HostID)
+		if t.n.v.BanNotice() {
+			select {
+			case t.n.bannedCh <- rep.HostID:
+			default:
+			}
+		}
 	case rep.Err != "":
 		err = &remoteError{rep.Err}
 	case out != nil:

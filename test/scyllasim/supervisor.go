@@ -10,8 +10,6 @@ import (
 	"net"
 	"net/http"
 	"os"
-	"slices"
-	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -38,30 +36,22 @@ type processInfo struct {
 	spawnerr    string
 }
 
-// States of a process, by number as well.
-var processStates = map[string]int{"STOPPED": 0, "STARTING": 10, "RUNNING": 20, "BACKOFF": 30, "STOPPING": 40, "EXITED": 100, "FATAL": 200}
-
 func (s *supervisor) note(change func(*processInfo)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	change(&s.info)
 }
 
-// processInfo is how the program is now; STOPPED before its first start.
+// processInfo is how the program is now.
 func (s *supervisor) processInfo() processInfo {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	out := s.info
-	if out.state == "" {
-		out.state = "STOPPED"
-	}
-	return out
+	return s.info
 }
 
 // run supervises until ctx ends; then it stops the program cleanly. The container goes on after the program has ended with 0.
 func (s *supervisor) run(ctx context.Context) error {
-	retries := 0
-	for {
+	for retries := 0; ctx.Err() == nil; {
 		began := s.clock.Now()
 		wait, sig, err := s.start()
 		if err != nil {
@@ -92,11 +82,7 @@ func (s *supervisor) run(ctx context.Context) error {
 				<-ctx.Done()
 				return nil
 			}
-			select {
-			case <-s.clock.After(time.Duration(retries) * s.minUptime):
-			case <-ctx.Done():
-				return nil
-			}
+			s.pause(ctx, time.Duration(retries)*s.minUptime)
 			continue
 		}
 		retries = 0
@@ -107,11 +93,15 @@ func (s *supervisor) run(ctx context.Context) error {
 			return nil
 		}
 		s.say("INFO exited: scylla (exit status %d; not expected)", code)
-		select {
-		case <-s.clock.After(s.minUptime / 2):
-		case <-ctx.Done():
-			return nil
-		}
+		s.pause(ctx, s.minUptime/2)
+	}
+	return nil
+}
+
+func (s *supervisor) pause(ctx context.Context, d time.Duration) {
+	select {
+	case <-s.clock.After(d):
+	case <-ctx.Done():
 	}
 }
 
@@ -141,15 +131,6 @@ func (s *supervisor) ended(state string, code int) {
 // supervisorAddress is where the image's supervisord listens, for any container of the Pod and without credentials; SCYLLASIM_SUPERVISOR is another one.
 const supervisorAddress = "127.0.0.1:9001"
 
-// programName is that of the image's conf.d file.
-const programName = "scylla"
-
-// Faults of supervisord.
-const (
-	faultUnknownMethod = 1
-	faultBadName       = 10
-)
-
 // listen answers XML-RPC until the returned function is called. Where the port is taken, supervisord would end; here other nodes share the machine in tests.
 func (s *supervisor) listen(ctx context.Context, address string) (stop func()) {
 	l, err := new(net.ListenConfig).Listen(ctx, "tcp", address)
@@ -162,64 +143,27 @@ func (s *supervisor) listen(ctx context.Context, address string) (stop func()) {
 	return func() { _ = server.Close() }
 }
 
-// ServeHTTP answers supervisor.getProcessInfo at /RPC2.
+// ServeHTTP answers supervisor.getProcessInfo of program scylla at /RPC2, and nothing else.
 func (s *supervisor) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	body, err := io.ReadAll(io.LimitReader(r.Body, 64<<10))
 	var call struct {
-		Method string   `xml:"methodName"`
-		Params []string `xml:"params>param>value>string"`
+		Method string `xml:"methodName"`
+		Name   string `xml:"params>param>value>string"`
 	}
-	switch {
-	case r.URL.Path != "/RPC2":
-		http.NotFound(w, r)
-		return
-	case err != nil || xml.Unmarshal(body, &call) != nil:
+	if err := xml.NewDecoder(io.LimitReader(r.Body, 64<<10)).Decode(&call); err != nil || r.URL.Path != "/RPC2" ||
+		call.Method != "supervisor.getProcessInfo" || call.Name != "scylla" {
 		http.Error(w, "Bad Request", http.StatusBadRequest)
 		return
 	}
 	w.Header().Set("Content-Type", "text/xml")
-	_, _ = io.WriteString(w, s.answer(call.Method, call.Params))
-}
-
-func (s *supervisor) answer(method string, params []string) string {
-	named := len(params) > 0 && slices.Contains([]string{programName, programName + ":" + programName}, params[0])
-	switch {
-	case method == "supervisor.getProcessInfo" && named:
-		return rpcValue(s.processInfo().xml(time.Now().Unix()))
-	case method == "supervisor.getProcessInfo":
-		return rpcFault(faultBadName, "BAD_NAME: "+strings.Join(params, " "))
-	}
-	return rpcFault(faultUnknownMethod, "UNKNOWN_METHOD")
-}
-
-func (p processInfo) xml(now int64) string {
-	var b strings.Builder
-	b.WriteString("<struct>\n")
-	for _, m := range []struct {
-		name  string
-		value any
-	}{
-		{"name", programName}, {"group", programName}, {"start", p.start}, {"stop", p.stop}, {"now", now}, {"state", processStates[p.state]},
-		{"statename", p.state}, {"spawnerr", p.spawnerr}, {"exitstatus", p.exit}, {"logfile", "/dev/stdout"}, {"stdout_logfile", "/dev/stdout"},
-		{"stderr_logfile", "/dev/stderr"}, {"pid", map[bool]int{true: 2}[p.state == "STARTING" || p.state == "RUNNING"]}, {"description", p.spawnerr},
-	} {
-		kind := "int"
-		if _, is := m.value.(string); is {
-			kind = "string"
-		}
-		fmt.Fprintf(&b, "<member>\n<name>%s</name>\n<value><%s>%v</%[2]s></value>\n</member>\n", m.name, kind, m.value)
-	}
-	b.WriteString("</struct>")
-	return b.String()
-}
-
-const rpcHead = "<?xml version='1.0'?>\n<methodResponse>\n"
-
-func rpcValue(value string) string {
-	return rpcHead + "<params>\n<param>\n<value>" + value + "</value>\n</param>\n</params>\n</methodResponse>\n"
-}
-
-func rpcFault(number int, text string) string {
-	return fmt.Sprintf("%s<fault>\n<value><struct>\n<member>\n<name>faultCode</name>\n<value><int>%d</int></value>\n</member>\n"+
-		"<member>\n<name>faultString</name>\n<value><string>%s</string></value>\n</member>\n</struct></value>\n</fault>\n</methodResponse>\n", rpcHead, number, text)
+	p := s.processInfo()
+	_, _ = fmt.Fprintf(w, `<?xml version='1.0'?>
+<methodResponse><params><param><value><struct>
+<member><name>name</name><value><string>scylla</string></value></member>
+<member><name>start</name><value><int>%d</int></value></member>
+<member><name>stop</name><value><int>%d</int></value></member>
+<member><name>statename</name><value><string>%s</string></value></member>
+<member><name>spawnerr</name><value><string>%s</string></value></member>
+<member><name>exitstatus</name><value><int>%d</int></value></member>
+</struct></value></param></params></methodResponse>
+`, p.start, p.stop, p.state, p.spawnerr, p.exit)
 }

@@ -14,19 +14,17 @@ import (
 
 // topology is the replicated state, the same on every member: system.topology, topology_requests and the group 0 voters.
 type topology struct {
-	GroupID     string               `json:"groupID"`
-	ClusterName string               `json:"clusterName"`
-	Snitch      string               `json:"snitch"`
-	Schema      string               `json:"schema"`
-	Nodes       map[string]*topoNode `json:"nodes"`
-	Voters      []string             `json:"voters"`
+	GroupID string               `json:"groupID"`
+	Schema  string               `json:"schema"`
+	Nodes   map[string]*topoNode `json:"nodes"`
+	Voters  []string             `json:"voters"`
 	// IgnoredNodes holds the host IDs that a replace, removenode or exclude_node named as dead.
 	IgnoredNodes []string    `json:"ignored,omitempty"`
 	Tasks        []*topoTask `json:"tasks,omitempty"`
 	// Features are those that every normal node has supported at some time; they are never disabled again.
 	Features string `json:"features"`
-	// Upgrade is what raft_topology/upgrade answers; empty means done. A cluster founded before 6.0 starts as not upgraded.
-	Upgrade   string     `json:"upgrade,omitempty"`
+	// Legacy: the cluster was founded before 6.0, and its topology was not upgraded.
+	Legacy    bool       `json:"legacy,omitempty"`
 	Keyspaces []Keyspace `json:"keyspaces,omitempty"`
 	// Auth has the roles and the two keyspaces that CQL clients see; nil without an authenticator.
 	Auth *cql.State `json:"auth,omitempty"`

@@ -138,10 +138,7 @@ type barrierRequest struct {
 
 // barrier returns when every node that takes part has applied the current state.
 func (n *Node) barrier(ctx context.Context, x *topoNode) error {
-	n.g0.mu.Lock()
-	index := n.g0.p.Com.Index
-	n.g0.mu.Unlock()
-	st := n.g0.state()
+	index, st := n.g0.index(), n.g0.state()
 	know := x.HostID
 	if x.State == rules.Removing {
 		know = ""
@@ -181,11 +178,8 @@ func (n *Node) handleBarrier(ctx context.Context, r barrierRequest) error {
 	cctx, cancel := context.WithTimeout(ctx, n.timeout(30*time.Second))
 	defer cancel()
 	if n.await(cctx, func() bool {
-		n.g0.mu.Lock()
-		ok := n.g0.p.Com.Index >= r.Index
-		n.g0.mu.Unlock()
 		_, known := n.addressOf(r.Know)
-		return ok && (known || r.Know == "")
+		return n.g0.index() >= r.Index && (known || r.Know == "")
 	}) != nil {
 		return fmt.Errorf("timed out waiting for state %d and the address of %s", r.Index, r.Know)
 	}
@@ -232,10 +226,7 @@ func (n *Node) rollback(ctx context.Context, x *topoNode, why string) error {
 		cctx, cancel := context.WithTimeout(ctx, n.timeout(5*time.Second))
 		defer cancel()
 		defer n.abandonWhenDown(cctx, cancel, x.HostID)()
-		n.g0.mu.Lock()
-		index := n.g0.p.Com.Index
-		n.g0.mu.Unlock()
-		_ = n.sendTo(cctx, x.HostID, "barrier", barrierRequest{Index: index, Know: x.HostID}, nil)
+		_ = n.sendTo(cctx, x.HostID, "barrier", barrierRequest{Index: n.g0.index(), Know: x.HostID}, nil)
 	}
 	return err
 }

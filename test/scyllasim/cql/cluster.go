@@ -66,7 +66,7 @@ type Options struct {
 // State is what group 0 has of roles and keyspaces.
 type State struct {
 	Joined    bool
-	Roles     map[string]Role
+	Accounts  map[string]Role
 	Keyspaces map[string]map[string]string
 }
 
@@ -80,27 +80,20 @@ type Shared struct {
 func Initial(o Options) State {
 	c := New(o)
 	c.Join()
-	return c.state()
+	return c.State
 }
 
 // Run runs a change on a state, as the leader of group 0 does.
 func Run(o Options, s State, u User, statement string) (State, string, *Error) {
-	c := New(o)
-	c.take(s)
+	c := &Cluster{o: o, State: s}
 	keyspace, err := c.changed(u, statement)
-	return c.state(), keyspace, err
-}
-
-func (c *Cluster) state() State { return State{c.joined, c.roles, c.keyspaces} }
-
-func (c *Cluster) take(s State) {
-	c.joined, c.roles, c.keyspaces = s.Joined, maps.Clone(s.Roles), maps.Clone(s.Keyspaces)
+	return c.State, keyspace, err
 }
 
 // refresh takes the shared state. c.mu is held.
 func (c *Cluster) refresh() {
 	if c.o.Shared != nil {
-		c.take(c.o.Shared.Read())
+		c.State = c.o.Shared.Read()
 	}
 }
 
@@ -109,11 +102,9 @@ func (c *Cluster) refresh() {
 type Cluster struct {
 	o Options
 
-	mu        sync.Mutex
-	joined    bool
-	legacy    bool
-	roles     map[string]Role
-	keyspaces map[string]map[string]string
+	mu sync.Mutex
+	State
+	legacy bool
 	// statements and logins are what arrived, for tests. A password is kept as it came.
 	statements []string
 	refused    int
@@ -132,11 +123,11 @@ const (
 
 // New is a cluster whose first node has not joined yet.
 func New(o Options) *Cluster {
-	return &Cluster{o: o, roles: map[string]Role{}, keyspaces: map[string]map[string]string{
+	return &Cluster{o: o, State: State{Accounts: map[string]Role{}, Keyspaces: map[string]map[string]string{
 		// db/system_distributed_keyspace.cc:276 and tracing/trace_keyspace_helper.cc:215, 2025.1.
 		"system_distributed": {"class": "org.apache.cassandra.locator.SimpleStrategy", "replication_factor": "3"},
 		"system_traces":      {"class": "org.apache.cassandra.locator.SimpleStrategy", "replication_factor": "2"},
-	}}
+	}}}
 }
 
 // socketRoles is true from 2026.2 on (auth/maintenance_socket_role_manager.cc).
@@ -155,19 +146,19 @@ func (c *Cluster) socketRoles() bool {
 func (c *Cluster) Join() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.joined = true
-	for _, r := range c.roles {
+	c.Joined = true
+	for _, r := range c.Accounts {
 		if r.Superuser {
 			return
 		}
 	}
 	switch {
 	case c.o.Superuser != "" && (c.o.Salted != "" || c.socketRoles()):
-		c.roles[c.o.Superuser] = Role{Superuser: true, CanLogIn: true, Hash: c.o.Salted}
+		c.Accounts[c.o.Superuser] = Role{Superuser: true, CanLogIn: true, Hash: c.o.Salted}
 	case c.o.Superuser != "":
-		c.roles[c.o.Superuser] = Role{Superuser: true, CanLogIn: true, Hash: Hash(defaultName)}
+		c.Accounts[c.o.Superuser] = Role{Superuser: true, CanLogIn: true, Hash: Hash(defaultName)}
 	case !c.socketRoles():
-		c.roles[defaultName] = Role{Superuser: true, CanLogIn: true, Hash: Hash(defaultName)}
+		c.Accounts[defaultName] = Role{Superuser: true, CanLogIn: true, Hash: Hash(defaultName)}
 	}
 }
 
@@ -175,13 +166,13 @@ func (c *Cluster) Join() {
 func (c *Cluster) SetRole(name string, r Role) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.roles[name] = r
+	c.Accounts[name] = r
 }
 
 func (c *Cluster) SetReplication(keyspace string, options map[string]string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.keyspaces[keyspace] = maps.Clone(options)
+	c.Keyspaces[keyspace] = maps.Clone(options)
 }
 
 // SetLegacy puts the roles into system_auth.roles, as in a cluster whose topology was never
@@ -202,13 +193,13 @@ func (c *Cluster) SetFault(f func(statement string) Fault) {
 func (c *Cluster) Roles() map[string]Role {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return maps.Clone(c.roles)
+	return maps.Clone(c.Accounts)
 }
 
 func (c *Cluster) Replication(keyspace string) map[string]string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return maps.Clone(c.keyspaces[keyspace])
+	return maps.Clone(c.Keyspaces[keyspace])
 }
 
 // Statements are the changes that arrived, and Refused how many log-ins were refused.
@@ -253,7 +244,7 @@ func (c *Cluster) LogIn(name, password string) *Error {
 }
 
 func (c *Cluster) logIn(name, password string) *Error {
-	switch r, ok := c.roles[name]; {
+	switch r, ok := c.Accounts[name]; {
 	case name == "":
 		return refuse(codeCredentials, "Authentication ID must not be null") // auth/sasl_challenge.cc:52
 	case password == "":
@@ -279,14 +270,14 @@ func (c *Cluster) anonymous(u User) bool { return u.Name == "" && !c.bypasses(u)
 // bypasses is true for the maintenance socket from 2026.2 on (service/client_state.hh:150).
 func (c *Cluster) bypasses(u User) bool { return u.Socket && c.socketRoles() }
 
-func (c *Cluster) superuser(u User) bool { return c.bypasses(u) || c.roles[u.Name].Superuser }
+func (c *Cluster) superuser(u User) bool { return c.bypasses(u) || c.Accounts[u.Name].Superuser }
 
 // mayAlterRoles is how CREATE ROLE and ALTER ROLE begin (create_role_statement::check_access).
 func (c *Cluster) mayAlterRoles(u User, operation string) *Error {
 	if c.anonymous(u) {
 		return refuse(codeUnauthorized, "You have to be logged in and not anonymous to perform this request") // service/client_state.cc:59 in 2025.1
 	}
-	if u.Socket && !c.joined {
+	if u.Socket && !c.Joined {
 		// auth/maintenance_socket_role_manager.cc:87 in 2026.2; a std::runtime_error becomes a
 		// server error (transport/server.cc:632 in 2026.1).
 		return refuse(codeServer, "role manager: %s operation not available because manager not ready yet (role operations not enabled)", operation)
@@ -304,10 +295,10 @@ func (c *Cluster) create(u User, name string, r Role) *Error {
 		}
 		return refuse(codeUnauthorized, "User %s has no CREATE permission on <all roles> or any of its parents", u.Name) // service/client_state.cc:222 in 2025.1
 	}
-	if _, ok := c.roles[name]; ok {
+	if _, ok := c.Accounts[name]; ok {
 		return refuse(codeInvalid, "Role %s already exists.", name) // auth/role_manager.hh:57
 	}
-	c.roles[name] = r
+	c.Accounts[name] = r
 	return nil
 }
 
@@ -315,7 +306,7 @@ func (c *Cluster) alter(u User, name string, superuser, login bool) *Error {
 	if err := c.mayAlterRoles(u, "ALTER"); err != nil {
 		return err
 	}
-	r, ok := c.roles[name]
+	r, ok := c.Accounts[name]
 	switch {
 	case !c.superuser(u):
 		return refuse(codeUnauthorized, "Only superusers are allowed to alter superuser status.") // role-management-statements.cc:220 in 2025.1
@@ -325,7 +316,7 @@ func (c *Cluster) alter(u User, name string, superuser, login bool) *Error {
 		return refuse(codeInvalid, "Role %s doesn't exist.", name) // auth/role_manager.hh:64
 	}
 	r.Superuser, r.CanLogIn = superuser, login
-	c.roles[name] = r
+	c.Accounts[name] = r
 	return nil
 }
 
@@ -338,7 +329,7 @@ func (c *Cluster) alterKeyspace(u User, keyspace string, options map[string]stri
 	if keyspace == "system" || keyspace == "system_schema" {
 		return refuse(codeUnauthorized, "%s keyspace is not user-modifiable.", keyspace) // service/client_state.cc:129 in 2025.1
 	}
-	if _, ok := c.keyspaces[keyspace]; !ok {
+	if _, ok := c.Keyspaces[keyspace]; !ok {
 		return refuse(codeInvalid, "Unknown keyspace %s", keyspace) // cql3/statements/alter_keyspace_statement.cc:319 in 2025.1
 	}
 	options = maps.Clone(options)
@@ -352,6 +343,6 @@ func (c *Cluster) alterKeyspace(u User, keyspace string, options map[string]stri
 			return refuse(codeConfig, "Unrecognized strategy option {%s} passed to %s for keyspace %s", k, options["class"], keyspace)
 		}
 	}
-	c.keyspaces[keyspace] = options
+	c.Keyspaces[keyspace] = options
 	return nil
 }

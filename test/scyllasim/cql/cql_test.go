@@ -86,13 +86,12 @@ func TestDefaultSuperuser(t *testing.T) {
 	}
 }
 
-// The protocol's order of messages, and its version.
+// Nobody asks before the log-in, or in another version of the protocol.
 func TestMessagesInOrder(t *testing.T) {
 	tests := map[string]struct {
 		sent []string // version, opcode
 		want string   // opcodes of the answers
 	}{
-		"query before STARTUP":  {[]string{"\x04\x07"}, "\x00"},
 		"query before log-in":   {[]string{"\x04\x01", "\x04\x07"}, "\x03\x00"},
 		"options first":         {[]string{"\x04\x05", "\x04\x01"}, "\x06\x03"},
 		"another version":       {[]string{"\x05\x05"}, "\x00"},

@@ -42,35 +42,31 @@ const (
 // Serve answers on a listener until ctx ends; socket is true for the maintenance socket. It returns
 // when every connection has ended.
 func (c *Cluster) Serve(ctx context.Context, l net.Listener, socket bool) {
+	Accept(ctx, l, func(n net.Conn) { (&conn{c: c, user: User{Socket: socket}, prepared: map[string]string{}}).serve(n) })
+}
+
+// Accept serves each connection until ctx ends, which closes them all, as the end of a process does. It returns when all have ended.
+func Accept(ctx context.Context, l net.Listener, serve func(net.Conn)) {
 	var wg sync.WaitGroup
 	defer wg.Wait()
 	defer context.AfterFunc(ctx, func() { _ = l.Close() })()
 	for {
-		n, err := l.Accept()
+		c, err := l.Accept()
 		if err != nil {
 			return
 		}
 		wg.Go(func() {
-			defer context.AfterFunc(ctx, func() { _ = n.Close() })()
-			defer func() { _ = n.Close() }()
-			(&conn{c: c, user: User{Socket: socket}, prepared: map[string]string{}}).serve(n)
+			defer context.AfterFunc(ctx, func() { _ = c.Close() })()
+			defer func() { _ = c.Close() }()
+			serve(c)
 		})
 	}
 }
 
-// state is a connection's (service/client_state.hh, auth_state).
-type state int
-
-const (
-	uninitialized state = iota
-	authentication
-	ready
-)
-
 type conn struct {
 	c        *Cluster
 	user     User
-	state    state
+	ready    bool
 	prepared map[string]string // ID, statement
 }
 
@@ -134,8 +130,8 @@ func (n *conn) answer(client, op byte, body []byte) (byte, []byte, bool) {
 	if client != version { // transport/server.cc:405 in 2025.1
 		return failed(refuse(codeProtocol, "Invalid or unsupported protocol version: %d", client))
 	}
-	if err := n.allowed(op); err != nil {
-		return failed(err)
+	if !n.ready && !slices.Contains([]byte{opOptions, opStartup, opAuthResponse}, op) { // transport/server.cc:475-486 in 2025.1
+		return failed(refuse(codeProtocol, "Unexpected message %d, expecting SASL_RESPONSE", op))
 	}
 	r := &reader{body}
 	switch op {
@@ -145,10 +141,9 @@ func (n *conn) answer(client, op byte, body []byte) (byte, []byte, bool) {
 		return opReady, nil, false
 	case opStartup:
 		if n.user.Socket || n.c.o.AllowAll {
-			n.state = ready
+			n.ready = true
 			return opReady, nil, false
 		}
-		n.state = authentication
 		return opAuthenticate, text(nil, passwordAuthenticator), false
 	case opAuthResponse:
 		parts := bytes.Split(r.bytes(), []byte{0}) // authzId, authnId, password
@@ -158,7 +153,7 @@ func (n *conn) answer(client, op byte, body []byte) (byte, []byte, bool) {
 		if err := n.c.LogIn(string(parts[1]), string(parts[2])); err != nil {
 			return failed(err)
 		}
-		n.user.Name, n.state = string(parts[1]), ready
+		n.user.Name, n.ready = string(parts[1]), true
 		return opAuthSuccess, binary.BigEndian.AppendUint32(nil, ^uint32(0)), false
 	case opPrepare:
 		return n.prepare(r.long())
@@ -170,20 +165,6 @@ func (n *conn) answer(client, op byte, body []byte) (byte, []byte, bool) {
 		return n.query(r.long(), nil)
 	}
 	return failed(refuse(codeProtocol, "Unknown opcode %d", op)) // transport/server.cc:514 in 2026.1
-}
-
-// allowed is whether the connection's state permits a message (transport/server.cc:475-486 in
-// 2025.1).
-func (n *conn) allowed(op byte) *Error {
-	switch {
-	case n.state == uninitialized && op != opStartup && op != opOptions:
-		return refuse(codeProtocol, "Unexpected message %d, expecting STARTUP or OPTIONS", op)
-	case n.state == authentication && op != opAuthResponse:
-		return refuse(codeProtocol, "Unexpected message %d, expecting SASL_RESPONSE", op)
-	case n.state == ready && op == opStartup:
-		return refuse(codeProtocol, "Unexpected message STARTUP, the connection is already initialized")
-	}
-	return nil
 }
 
 func failed(err *Error) (byte, []byte, bool) {

@@ -69,13 +69,13 @@ func (c *Cluster) selected(u User, statement string, values []string) (*table, *
 	case strings.HasSuffix(statement, "system.peers"):
 		return &table{"system", "peers", []column{{"peer", typeInet}, {"schema_version", typeUUID}}, nil}, nil
 	case strings.HasPrefix(statement, "SELECT * FROM system_schema"):
-		for _, k := range slices.Sorted(maps.Keys(c.keyspaces)) {
-			keyspaces.rows = append(keyspaces.rows, []any{k, c.keyspaces[k]})
+		for _, k := range slices.Sorted(maps.Keys(c.Keyspaces)) {
+			keyspaces.rows = append(keyspaces.rows, []any{k, c.Keyspaces[k]})
 		}
 		return &keyspaces, nil
 	case strings.HasPrefix(statement, "SELECT replication"):
 		keyspaces.columns = keyspaces.columns[1:]
-		if options, ok := c.keyspaces[value]; ok {
+		if options, ok := c.Keyspaces[value]; ok {
 			keyspaces.rows = [][]any{{options}}
 		}
 		return &keyspaces, nil
@@ -95,7 +95,7 @@ func (c *Cluster) selectedRole(u User, statement, name string) (*table, *Error) 
 	if !u.Socket && !c.superuser(u) { // service/client_state.cc:222 in 2025.1
 		return nil, refuse(codeUnauthorized, "User %s has no SELECT permission on <table %s.roles> or any of its parents", u.Name, out.keyspace)
 	}
-	if r, ok := c.roles[name]; ok && c.legacy == (out.keyspace == "system_auth") {
+	if r, ok := c.Accounts[name]; ok && c.legacy == (out.keyspace == "system_auth") {
 		out.rows = [][]any{{r.Superuser, r.CanLogIn}}
 	}
 	return &out, nil

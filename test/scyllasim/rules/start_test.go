@@ -46,11 +46,14 @@ func TestNextOfAStart(t *testing.T) {
 
 func TestStages(t *testing.T) {
 	t.Parallel()
-	for kind, want := range map[Kind]string{
-		Join:    "join_group0 write_both_read_old write_both_read_new",
-		Replace: "join_group0 write_both_read_old write_both_read_new",
-		Leave:   "write_both_read_old write_both_read_new left_token_ring",
-		Remove:  "write_both_read_old write_both_read_new left_token_ring",
+	for kind, want := range map[Kind]struct {
+		stages string
+		states [4]State
+	}{
+		Join:    {"join_group0 write_both_read_old write_both_read_new", [4]State{Bootstrapping, Normal, Left, Left}},
+		Replace: {"join_group0 write_both_read_old write_both_read_new", [4]State{Replacing, Normal, Left, Left}},
+		Leave:   {"write_both_read_old write_both_read_new left_token_ring", [4]State{Decommissioning, Left, Normal, Normal}},
+		Remove:  {"write_both_read_old write_both_read_new left_token_ring", [4]State{Removing, Left, Normal, Normal}},
 	} {
 		var got []string
 		for s := kind.First(); s != Done; s = kind.After(s, false) {
@@ -63,25 +66,12 @@ func TestStages(t *testing.T) {
 				t.Errorf("%s: %q follows %s when it fails, want %q", kind, back, s, want)
 			}
 		}
-		if strings.Join(got, " ") != want {
-			t.Errorf("%s: %v", kind, got)
+		states := [4]State{kind.Begins(), kind.Ends(), kind.RolledBack(), kind.Cancelled()}
+		if strings.Join(got, " ") != want.stages || states != want.states {
+			t.Errorf("%s: %v, %v", kind, got, states)
 		}
 	}
 	if Join.After(Accept, true) != Done {
 		t.Error("a zero-token node streams")
-	}
-}
-
-func TestTransitions(t *testing.T) {
-	t.Parallel()
-	for kind, want := range map[Kind][4]State{
-		Join:    {Bootstrapping, Normal, Left, Left},
-		Replace: {Replacing, Normal, Left, Left},
-		Leave:   {Decommissioning, Left, Normal, Normal},
-		Remove:  {Removing, Left, Normal, Normal},
-	} {
-		if got := [4]State{kind.Begins(), kind.Ends(), kind.RolledBack(), kind.Cancelled()}; got != want {
-			t.Errorf("%s: %v, want %v", kind, got, want)
-		}
 	}
 }

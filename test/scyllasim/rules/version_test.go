@@ -27,33 +27,23 @@ func TestVersions(t *testing.T) {
 	}
 }
 
-func TestVersionRules(t *testing.T) {
-	t.Parallel()
-	type row struct {
-		form                                                HostIDForm
-		ready500, byHostID, tasks, replaceID, notice, query bool
+func parsed(t *testing.T, s string) Version {
+	t.Helper()
+	v, err := ParseVersion(s)
+	if err != nil {
+		t.Fatal(err)
 	}
-	for version, want := range map[string]row{
-		"5.1.18":   {HostIDAll, false, false, false, false, false, false},
-		"5.2.0":    {HostIDAll, false, false, false, true, false, false},
-		"5.4.9":    {HostIDNormalOnly, false, false, false, true, false, false},
-		"6.2.3":    {HostIDByIP, false, false, true, true, false, false},
-		"2022.2.0": {HostIDAll, false, false, false, false, false, false},
-		"2023.1.0": {HostIDAll, false, false, false, true, false, false},
-		"2024.2.0": {HostIDNormalOnly, false, false, false, true, false, false},
-		"2025.1.3": {HostIDByIP, false, false, true, true, false, false},
-		"2025.1.4": {HostIDByIP, true, false, true, true, false, false},
-		"2025.2.0": {HostIDByIP, true, true, true, true, false, true},
-		"2025.3.0": {HostIDList, true, true, true, true, false, true},
-		"2026.1.0": {HostIDList, true, true, true, true, true, true},
+	return v
+}
+
+func TestHostIDForm(t *testing.T) {
+	t.Parallel()
+	for version, want := range map[string]HostIDForm{
+		"5.1.18": HostIDAll, "5.2.0": HostIDAll, "2022.2.0": HostIDAll, "2023.1.0": HostIDAll, "5.4.9": HostIDNormalOnly, "2024.2.0": HostIDNormalOnly,
+		"6.2.3": HostIDByIP, "2025.1.3": HostIDByIP, "2025.2.0": HostIDByIP, "2025.3.0": HostIDList, "2026.1.0": HostIDList,
 	} {
-		v, err := ParseVersion(version)
-		if err != nil {
-			t.Fatal(err)
-		}
-		got := row{v.HostIDForm(), v.GossiperNotReady(), v.GossipByHostID(), v.NodeOpsTasks(), v.ReplaceByHostID(), v.BanNotice(), v.SSTableQuery()}
-		if got != want {
-			t.Errorf("%s: %+v, want %+v", version, got, want)
+		if got := parsed(t, version).HostIDForm(); got != want {
+			t.Errorf("%s: %v, want %v", version, got, want)
 		}
 	}
 }
@@ -71,19 +61,9 @@ func TestSupports(t *testing.T) {
 		"another line, older":  {"6.2.3", "2025.1.0", false},
 		"ten is more than two": {"2026.10.0", "2026.2.0", true},
 	} {
-		t.Run(name, func(t *testing.T) {
-			have, err := ParseVersion(tc.have)
-			if err != nil {
-				t.Fatal(err)
-			}
-			want, err := ParseVersion(tc.want)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if got := Supports(have.Features(), want.Features()); got != tc.ok {
-				t.Errorf("%s in a cluster of %s: %v", tc.have, tc.want, got)
-			}
-		})
+		if got := Supports(parsed(t, tc.have).Features(), parsed(t, tc.want).Features()); got != tc.ok {
+			t.Errorf("%s: %s in a cluster of %s: %v", name, tc.have, tc.want, got)
+		}
 	}
 }
 
@@ -105,10 +85,18 @@ func TestWhatBegan(t *testing.T) {
 		"a replacement does not":     {func(v Version) bool { return !v.Passes(Replace) }, "", "2026.3.0"},
 		"and a removal does not":     {func(v Version) bool { return !v.Passes(Remove) }, "", "2026.3.0"},
 		"system.local in commit log": {Version.SchemaCommitlog, "5.2.19", "5.4.0"},
+		"500 before gossip":          {Version.GossiperNotReady, "2025.1.3", "2025.1.4"},
+		"the same, later":            {Version.GossiperNotReady, "6.2.3", "2025.2.0"},
+		"gossip by host ID":          {Version.GossipByHostID, "2025.1.9", "2025.2.0"},
+		"tasks of requests":          {Version.NodeOpsTasks, "6.1.5", "6.2.0"},
+		"the same, in Enterprise":    {Version.NodeOpsTasks, "2024.2.9", "2025.1.0"},
+		"replace by host ID":         {Version.ReplaceByHostID, "5.1.18", "5.2.0"},
+		"so in Enterprise":           {Version.ReplaceByHostID, "2022.2.9", "2023.1.0"},
+		"the query of SSTables":      {Version.SSTableQuery, "2025.1.9", "2025.2.0"},
 	} {
 		for s, want := range map[string]bool{tc.before: false, tc.since: true} {
-			if v, err := ParseVersion(s); s != "" && (err != nil || tc.has(v) != want) {
-				t.Errorf("%s, %s: want %v (%v)", name, s, want, err)
+			if s != "" && tc.has(parsed(t, s)) != want {
+				t.Errorf("%s, %s: want %v", name, s, want)
 			}
 		}
 	}
