@@ -160,8 +160,7 @@ func (w *world) excepted(p *pod) []string {
 // observeStart notes what was out of reach when the process of a new node starts.
 func (w *world) observeStart(s *process) {
 	if slices.ContainsFunc(w.procs, func(q *process) bool { return q != s && q.id != "" && q.id == s.disk.id }) {
-		w.result.Twice++
-		w.violate("two processes: ScyllaDB of %s starts with host ID %s, which runs", s.pod.name, short(s.disk.id))
+		w.violate(&w.result.Twice, "two processes: ScyllaDB of %s starts with host ID %s, which runs", s.pod.name, short(s.disk.id))
 	}
 	if s.disk.asked || s.disk.group != nil || w.known(s.disk.id) {
 		return
@@ -186,8 +185,7 @@ func (w *world) observeStart(s *process) {
 	}
 	w.eye.began[s] = b
 	if b.guarded && len(known) > 0 {
-		w.result.KnownStarts++
-		w.violate("known start: ScyllaDB of %s, let through at %s as %s, starts while %s has been DOWN for the coordinator for more than %s",
+		w.violate(&w.result.KnownStarts, "known start: ScyllaDB of %s, let through at %s as %s, starts while %s has been DOWN for the coordinator for more than %s",
 			s.pod.name, o.at.Sub(start).Round(time.Second), o.decision, shorts(known), knowable)
 	}
 }
@@ -300,58 +298,44 @@ type Share struct{ Is, Low, High float64 }
 // Apart is true for two shares whose ranges do not overlap.
 func (s Share) Apart(o Share) bool { return s.Low > o.High || o.Low > s.High }
 
-// resamples of a bootstrap.
-const resamples = 1000
-
 // ShareOf is the sum of all parts, of the sum of all wholes. What happens in one seed hangs together, so the spread is a bootstrap over the seeds. Where nothing happened there is nothing to
 // draw from: then it is the rule of three (0 of n: at most 3/n), for all as for none.
 func ShareOf(parts []Part) Share {
-	sum := func(next func(i int) int) (of, whole float64) {
-		for i := range parts {
-			p := parts[next(i)]
-			of, whole = of+float64(p.Of), whole+float64(p.Whole)
+	sum := Part{}
+	for _, p := range parts {
+		sum.Of, sum.Whole = sum.Of+p.Of, sum.Whole+p.Whole
+	}
+	switch three := min(1, 3/float64(sum.Whole)); {
+	case sum.Of == 0:
+		return Share{0, 0, three}
+	case sum.Of == sum.Whole:
+		return Share{1, 1 - three, 1}
+	}
+	return Spread(len(parts), func(drawn []int) float64 {
+		sum := Part{}
+		for _, i := range drawn {
+			sum.Of, sum.Whole = sum.Of+parts[i].Of, sum.Whole+parts[i].Whole
 		}
-		return of, whole
-	}
-	of, whole := sum(func(i int) int { return i })
-	if whole == 0 {
-		return Share{0, 0, 1}
-	}
-	out := Share{Is: of / whole}
-	switch three := min(1, 3/whole); of {
-	case 0:
-		out.High = three
-		return out
-	case whole:
-		out.Low, out.High = 1-three, 1
-		return out
-	}
-	rng := rand.New(rand.NewPCG(uint64(len(parts)), 0xb007)) // the same seeds have the same spread
-	drawn := make([]float64, 0, resamples)
-	for range resamples {
-		if of, whole := sum(func(int) int { return rng.IntN(len(parts)) }); whole > 0 {
-			drawn = append(drawn, of/whole)
-		}
-	}
-	slices.Sort(drawn)
-	out.Low, out.High = drawn[at(0.025, len(drawn))], drawn[at(0.975, len(drawn))]
-	return out
+		return float64(sum.Of) / float64(sum.Whole)
+	})
 }
 
-// Spread is a statistic of n seeds, and its range by a bootstrap over them.
+// Spread is a statistic of n seeds, and its range by a bootstrap over them. Draws of seeds in which nothing happened say nothing.
 func Spread(n int, of func(seeds []int) float64) Share {
 	drawn := make([]int, n)
 	for i := range drawn {
 		drawn[i] = i
 	}
 	out := Share{Is: of(drawn)}
-	rng := rand.New(rand.NewPCG(uint64(n), 0x5eed))
-	all := make([]float64, resamples/5)
-	for k := range all {
+	rng := rand.New(rand.NewPCG(uint64(n), 0xb007)) // the same seeds have the same spread
+	var all []float64
+	for range 1000 {
 		for i := range drawn {
 			drawn[i] = rng.IntN(n)
 		}
-		all[k] = of(drawn)
+		if x := of(drawn); !math.IsNaN(x) {
+			all = append(all, x)
+		}
 	}
 	slices.Sort(all)
 	out.Low, out.High = all[at(0.025, len(all))], all[at(0.975, len(all))]

@@ -22,30 +22,28 @@ var places = []world{
 
 // found is what changes where a protection is off.
 type found struct {
-	rule         simulation.Rule
-	world        *world
-	with         simulation.Total
-	without      simulation.Total
-	lost, losing simulation.Share
-	wait, waits  simulation.Share
-	seed         uint64 // shows it
+	rule          simulation.Rule
+	world         *world
+	with, without sample
+	seed          uint64 // shows it
 }
 
 // badness is the rank of the worst that changes: 0 for nothing.
 func (f *found) badness() (rank, n int, what string) {
 	for i, h := range simulation.Harms {
-		if n := h.Of(&f.without) - h.Of(&f.with); n > 0 {
+		if n := h.Of(&f.without.total) - h.Of(&f.with.total); n > 0 {
 			return 100 - i, n, h.Name
 		}
 	}
 	const few = 5 // seeds: their range says nothing
 	switch {
-	case f.without.Seeds < few:
-	case f.losing.Apart(f.lost) && f.losing.Is > f.lost.Is:
+	case f.without.total.Seeds < few:
+	case f.without.lost.Apart(f.with.lost) && f.without.lost.Is > f.with.lost.Is:
 		return 3, 0, "more joins lost"
-	case f.wait.Apart(f.waits) && f.waits.Is > f.wait.Is:
+	case !f.with.wait.Apart(f.without.wait):
+	case f.without.wait.Is > f.with.wait.Is:
 		return 2, 0, "longer waits"
-	case f.wait.Apart(f.waits):
+	default:
 		return 1, 0, "shorter waits"
 	}
 	return 0, 0, ""
@@ -65,8 +63,7 @@ func sampleOf(all []simulation.Result) sample {
 			s.fails[all[i].Seed] = true
 		}
 	}
-	s.lost = thousandth(all, func(r *simulation.Result) int { return r.Outcomes.Lost() })
-	s.wait = waited(all, 0.5)
+	s.lost, s.wait = lost.of(all), wait.of(all)
 	return s
 }
 
@@ -76,7 +73,7 @@ func protectionsPart(percent int) []byte {
 		places[i].of.Patience = 90 * time.Minute
 	}
 	base := map[simulation.Rule][]sample{}
-	for _, rule := range []simulation.Rule{simulation.Permits, simulation.Reports} {
+	for _, rule := range ours {
 		for i := range places {
 			base[rule] = append(base[rule], sampleOf(places[i].run(percent, rule)))
 		}
@@ -100,8 +97,8 @@ func protectionsPart(percent int) []byte {
 			if f.seed > 0 {
 				cells[3] += fmt.Sprintf(", %d", f.seed)
 			}
-			cells[4], cells[6] = change(f.lost, f.losing, 1000), change(f.wait, f.waits, 1)
-			cells[5] = fmt.Sprintf("%d of %d", f.without.Failed, f.without.Seeds)
+			cells[4], cells[6] = change(f.with.lost, f.without.lost, 1000), change(f.with.wait, f.without.wait, 1)
+			cells[5] = fmt.Sprintf("%d of %d", f.without.total.Failed, f.without.total.Seeds)
 		}
 		row(&b, cells...)
 	}
@@ -144,10 +141,9 @@ func search(percent int, p *simulation.Protection, base map[simulation.Rule][]sa
 			if rule == simulation.Reports && places[i].of.Mum {
 				continue // a hole that only permits close
 			}
-			is, with := sampleOf(places[i].run(percent, rule, p.Off...)), &base[rule][i]
-			f := found{rule: rule, world: &places[i], with: with.total, without: is.total, lost: with.lost, losing: is.lost, wait: with.wait, waits: is.wait}
-			for seed := range is.fails {
-				if !with.fails[seed] && (f.seed == 0 || seed < f.seed) {
+			f := found{rule: rule, world: &places[i], with: base[rule][i], without: sampleOf(places[i].run(percent, rule, p.Off...))}
+			for seed := range f.without.fails {
+				if !f.with.fails[seed] && (f.seed == 0 || seed < f.seed) {
 					f.seed = seed
 				}
 			}
