@@ -5,7 +5,6 @@ package simulation
 import (
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -28,7 +27,7 @@ const (
 
 // way is what goes wrong between the controller and the API server: the four faults of test/e2e/faultproxy.
 type way struct {
-	rng *rand.Rand // of its own, so that a fault here draws nothing from the rest of a seed
+	dice
 	// dropped: no request arrives. stalled: watches deliver nothing, requests work. rejected: admission refuses reports; all of them, or those of datacenters alone.
 	dropped, stalled, rejected time.Time
 	rejectsAll                 bool
@@ -45,26 +44,26 @@ type way struct {
 // apiFaults draws what goes wrong on the controller's way in the half hour of a seed.
 func (w *world) apiFaults() {
 	y := &w.control.way
-	y.rng = rand.New(rand.NewPCG(w.Seed, 0xfa17))
-	for range y.rng.IntN(4) {
-		w.after(lasts(y.rng, 20*time.Second, healAt-2*time.Minute), w.apiFault)
+	y.dice = newDice(&w.Options, 0xfa17)
+	for range y.IntN(4) {
+		w.after(y.between(20*time.Second, healAt-2*time.Minute), w.apiFault)
 	}
 }
 
 func (w *world) apiFault() {
 	y := &w.control.way
 	w.result.Faults++
-	until := w.now.Add(lasts(y.rng, 5*time.Second, 4*time.Minute))
+	until := w.now.Add(y.between(5*time.Second, 4*time.Minute))
 	var what string
-	switch y.rng.IntN(4) {
+	switch y.IntN(4) {
 	case 0:
 		what, y.dropped = "the controller's requests are dropped", until
 	case 1:
 		what, y.stalled, y.read = "the controller's watches stall", until, w.now
 	case 2:
-		what, y.rejected, y.rejectsAll = "the reports are rejected", until, y.rng.IntN(2) == 0
+		what, y.rejected, y.rejectsAll = "the reports are rejected", until, y.IntN(2) == 0
 	default:
-		switch y.rng.IntN(4) {
+		switch y.IntN(4) {
 		case 0:
 			what, y.heldReports = "reports are held back", until
 		case 1:
@@ -230,8 +229,7 @@ func (w *world) judgeDeletion(c *claim) {
 	for _, name := range w.podNames.of(w.pods) {
 		p := w.pods[name]
 		if p.claim == c && p.isReady() && p.proc != nil && p.proc.serves && w.now.Sub(p.proc.since) > bound {
-			w.result.WrongDeletions++
-			w.violate("the claim of %s is deleted, whose ScyllaDB serves and was started at %s", name, p.proc.since.Sub(start).Round(time.Second))
+			w.violate(&w.result.WrongDeletions, "the claim of %s is deleted, whose ScyllaDB serves and was started at %s", name, p.proc.since.Sub(start).Round(time.Second))
 		}
 	}
 }

@@ -103,14 +103,11 @@ func (w *world) say(p *pod) {
 		b.verdict = b.gate.Annotated(b.verdict, unreachable(), false)
 		return
 	}
-	o := p.obj.DeepCopy()
-	if text == "" {
-		delete(o.Annotations, api.AnnotationBarrier)
-	} else {
-		metav1.SetMetaDataAnnotation(&o.ObjectMeta, api.AnnotationBarrier, text)
-	}
-	p.obj = o
-	w.wrote()
+	edit(w, &p.obj, func(o *corev1.Pod) {
+		if metav1.SetMetaDataAnnotation(&o.ObjectMeta, api.AnnotationBarrier, text); text == "" {
+			delete(o.Annotations, api.AnnotationBarrier)
+		}
+	})
 	b.verdict = b.gate.Annotated(b.verdict, nil, false)
 }
 
@@ -266,7 +263,8 @@ func (w *world) launch(p *pod) (*startArgs, bool) {
 		}
 		return &startArgs{seeds: w.operatorSeeds(p), replace: svc.Labels[api.LabelReplacingNodeHostID]}, true
 	}
-	for !l.judges || w.judgesAgain(p) {
+	// The judgement of the barrier is repeated before each start on a volume that is not known to be COMPLETED.
+	for !l.judges || w.without(OffLauncher) || w.judge(p) {
 		l.judges = false
 		args, code := w.readLaunch(p)
 		switch l.steps.Read(code) {
@@ -313,9 +311,6 @@ func (w *world) readLaunch(p *pod) (*startArgs, words.Code) {
 	args.seeds = choice.Seeds
 	return args, choice.Code
 }
-
-// judgesAgain is the judgement of the barrier, which the launcher repeats before each start on a volume that is not known to be COMPLETED.
-func (w *world) judgesAgain(p *pod) bool { return w.without(OffLauncher) || w.judge(p) }
 
 // waits is true while the barrier of a Pod keeps it waiting, or its launcher by the same rules.
 func (p *pod) waits() bool {

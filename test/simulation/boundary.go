@@ -9,6 +9,7 @@ import (
 	"time"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -153,10 +154,8 @@ func (w *world) assault() {
 
 // newcomer is the Pod of a node that has not joined, if there is one.
 func (w *world) newcomer() *pod {
-	for _, name := range w.podNames.of(w.pods) {
-		if p := w.pods[name]; !p.claim.disk.complete {
-			return p
-		}
+	if all := w.podsThat(func(p *pod) bool { return !p.claim.disk.complete }); len(all) > 0 {
+		return all[0]
 	}
 	return nil
 }
@@ -200,13 +199,7 @@ func (w *world) pass(d time.Duration) {
 
 // others are the Pods of members, but one.
 func (w *world) others(but *pod) []*pod {
-	var out []*pod
-	for _, name := range w.podNames.of(w.pods) {
-		if p := w.pods[name]; p != but && p.claim.disk.complete && p.proc != nil {
-			out = append(out, p)
-		}
-	}
-	return out
+	return w.podsThat(func(p *pod) bool { return p != but && p.claim.disk.complete && p.proc != nil })
 }
 
 // strike makes an event happen. p is the Pod at the boundary; nil for the controller's.
@@ -243,8 +236,7 @@ func (w *world) strike(p *pod, e *Placed) {
 			q.next = w.now.Add(lasts)
 		}
 	case NodeIsCutOff:
-		w.part[q.name] = 1
-		w.reconnect()
+		w.isolate(q)
 		w.after(lasts, w.mend)
 	case NodesComeBack:
 		w.mend()
@@ -293,16 +285,10 @@ func (w *world) strike(p *pod, e *Placed) {
 		w.writeStatus(q, s)
 		w.reconcileSet(q.set)
 	case PodIsNew:
-		o := newcomer.obj.DeepCopy()
 		newcomer.uid = w.uid()
-		o.UID = types.UID(newcomer.uid)
-		newcomer.obj = o
-		w.wrote()
+		edit(w, &newcomer.obj, func(o *corev1.Pod) { o.UID = types.UID(newcomer.uid) })
 	case ClaimIsNew:
-		o := newcomer.claim.obj.DeepCopy()
-		o.UID = types.UID(w.uid())
-		newcomer.claim.obj = o
-		w.wrote()
+		edit(w, &newcomer.claim.obj, func(o *corev1.PersistentVolumeClaim) { o.UID = types.UID(w.uid()) })
 	case ClaimGoes:
 		w.deleteClaim(newcomer.claim)
 		w.after(lasts, func() {

@@ -195,9 +195,6 @@ func (w *world) assemble() bool {
 		return true
 	}
 	reports, status := w.assembled(cluster.New(w.objects(everything), cluster.SourceAnnotation, w.clock(w.control.name())))
-	if w.status != nil {
-		status.UID = w.status.UID
-	}
 	identify(status, w.status)
 	if sameObject(reports, w.reports) && sameObject(status, w.status) {
 		return true
@@ -278,10 +275,9 @@ func (w *world) replaceStep(name string) {
 		w.deleteMarked(step)
 	case replace.ActionKeepPVC:
 		if c := w.claims[step.Claim.Name]; c != nil && c.obj.UID == step.Claim.UID {
-			o := c.obj.DeepCopy()
-			metav1.SetMetaDataAnnotation(&o.ObjectMeta, api.AnnotationReplaceKept, step.Request)
-			c.obj = o
-			w.wrote()
+			edit(w, &c.obj, func(o *corev1.PersistentVolumeClaim) {
+				metav1.SetMetaDataAnnotation(&o.ObjectMeta, api.AnnotationReplaceKept, step.Request)
+			})
 		}
 	case replace.ActionEvictPod:
 		if p != nil && p.uid == step.PodUID {

@@ -2,15 +2,12 @@
 
 package simulation
 
-import (
-	"math/rand/v2"
-	"time"
-)
+import "time"
 
 // early is ScyllaDB that fails at each first start until a person has fixed what it needs: fs.aio-max-nr, a flag, memory.
 // All that is drawn for it comes from a source of its own.
 type early struct {
-	rng   *rand.Rand // nil in a seed without it
+	dice  // none in a seed without it
 	disks map[*disk]*breakage
 }
 
@@ -23,20 +20,16 @@ type breakage struct {
 	starts int       // of containers
 }
 
-func (e *early) between(low, high time.Duration) time.Duration { return lasts(e.rng, low, high) }
-
-func (e *early) chance(p float64) bool { return e.rng.Float64() < p }
-
 func (w *world) earlyFaults() {
-	if !w.Hole && !w.Lag && w.Story == nil && !w.yearly() {
-		w.early = early{rng: rand.New(rand.NewPCG(w.Seed, 0xea71)), disks: map[*disk]*breakage{}}
+	if !w.Hole && !w.yearly() {
+		w.early = early{dice: newDice(&w.Options, 0xea71), disks: map[*disk]*breakage{}}
 	}
 }
 
 // cutLauncher keeps the machine of a tenth of the Pods whose barrier opens from the API server, while another node goes DOWN.
 func (w *world) cutLauncher(p *pod) {
 	e := &w.early
-	if e.rng == nil || w.healed || w.cut[p.name] || !e.chance(0.1) {
+	if e.Rand == nil || w.healed || w.cut[p.name] || !e.chance(0.1) {
 		return
 	}
 	lasts := e.between(bound+time.Minute, 6*time.Minute)
@@ -48,7 +41,7 @@ func (w *world) cutLauncher(p *pod) {
 // breaks draws once for each volume whether the first start on it fails. Returns nil where it does not, or does no longer, and for a Pod elsewhere.
 func (w *world) breaks(p *pod) *breakage {
 	e, d := &w.early, p.claim.disk
-	if e.rng == nil || p.machine == nil || d.asked || d.group != nil || w.healed {
+	if e.Rand == nil || p.machine == nil || d.asked || d.group != nil || w.healed {
 		return nil
 	}
 	b, known := e.disks[d]
@@ -71,20 +64,14 @@ func (w *world) breaks(p *pod) *breakage {
 func (w *world) dieBefore(fixed time.Time) {
 	e := &w.early
 	at, lasts := fixed.Add(-bound-e.between(5*time.Second, time.Minute)).Sub(w.now), bound+e.between(90*time.Second, 4*time.Minute)
-	if n := e.rng.IntN(1 << 16); n%2 == 0 && at > 0 {
+	if n := e.IntN(1 << 16); n%2 == 0 && at > 0 {
 		w.after(at, func() { w.dieFor(lasts, n/2) })
 	}
 }
 
 // losable are the Pods whose ScyllaDB serves, and may end.
 func (w *world) losable(also func(*pod) bool) []*pod {
-	var all []*pod
-	for _, name := range w.podNames.of(w.pods) {
-		if p := w.pods[name]; p.proc != nil && p.proc.serves && also(p) && w.mayLose(name) {
-			all = append(all, p)
-		}
-	}
-	return all
+	return w.podsThat(func(p *pod) bool { return p.proc != nil && p.proc.serves && also(p) && w.mayLose(p.name) })
 }
 
 // dieFor ends ScyllaDB of a member that serves, for a while.

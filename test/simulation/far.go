@@ -73,10 +73,8 @@ func (w *world) farMended(p *pod) {
 // addresses are those of the nodes here that serve.
 func (w *world) addresses() []string {
 	var out []string
-	for _, name := range w.podNames.of(w.pods) {
-		if p := w.pods[name]; p.proc != nil && p.proc.serves {
-			out = append(out, p.obj.Status.PodIP)
-		}
+	for _, p := range w.podsThat(func(p *pod) bool { return p.proc != nil && p.proc.serves }) {
+		out = append(out, p.obj.Status.PodIP)
 	}
 	return out
 }

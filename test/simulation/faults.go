@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
+
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/view"
 	"github.com/kubectl-scylla/kubectl-scylla/test/scyllasim/rules"
@@ -16,13 +18,6 @@ import (
 
 // schedule draws what goes wrong, and when all of it is over.
 func (w *world) schedule() {
-	if w.Lag {
-		for i := range 6 {
-			w.after(time.Duration(4+4*i)*time.Minute, w.scaleUp)
-		}
-		w.after(healAt, w.heal)
-		return
-	}
 	if w.Hole {
 		for i := range 5 {
 			w.after(time.Duration(4+5*i)*time.Minute, w.hole)
@@ -30,11 +25,11 @@ func (w *world) schedule() {
 		w.after(healAt, w.heal)
 		return
 	}
-	n := 3 + w.rng.IntN(9)
+	n := 3 + w.IntN(9)
 	for range n {
 		w.after(w.between(20*time.Second, healAt-2*time.Minute), w.fault)
 	}
-	for range 1 + w.rng.IntN(4) {
+	for range 1 + w.IntN(4) {
 		w.after(w.between(10*time.Second, healAt), w.scaleUp)
 	}
 	w.apiFaults()
@@ -43,20 +38,22 @@ func (w *world) schedule() {
 
 func (w *world) fault() {
 	w.result.Faults++
+	drawn := func(do func(*world, *rand.Rand) bool) func() { return func() { do(w, w.Rand) } }
+	crash, restart, silence := drawn(scyllaCrashes(2*time.Second)), drawn(podDeleted), drawn(reporterHangs)
 	faults := []func(){
-		w.killProcess, w.killProcess, w.killContainer, w.restartPod, w.restartPod, w.forcePod, w.rollOut, w.rollOut, w.partition, w.cutOff,
-		w.loseDisk, w.loseDisk, w.reboot, w.reboot, w.loseMachine, w.powerFailure, w.silenceReporter, w.silenceReporter, w.crashReporter, w.slowReporter,
+		crash, crash, w.killContainer, restart, restart, w.forcePod, w.rollOut, w.rollOut, w.partition, w.cutOff,
+		w.loseDisk, w.loseDisk, w.reboot, w.reboot, w.loseMachine, w.powerFailure, silence, silence, w.crashReporter, w.slowReporter,
 		w.stopController, w.stopController, w.deleteSets, w.removeDown,
 	}
 	pick(w, faults)()
 }
 
-func (w *world) somePod() *pod {
+func (w *world) somePod(rng *rand.Rand) *pod {
 	names := w.podNames.of(w.pods)
 	if len(names) == 0 {
 		return nil
 	}
-	return w.pods[pick(w, names)]
+	return w.pods[pickBy(rng, names)]
 }
 
 // mayStop is false for a node that a crash would lose for ever where the cluster cannot bear it: one that is a member and has not noted it yet (5.4).
@@ -95,16 +92,8 @@ func (w *world) mayLose(member string) bool {
 	return total >= 3 && 2*(total-away) > total && len(w.lost) < 2 && (len(w.lost) == 0 || total >= 5)
 }
 
-func (w *world) killProcess() {
-	if p := w.somePod(); p != nil && p.proc != nil && w.mayStop(p) {
-		w.tracef("FAULT kill -9 of ScyllaDB in %s; its supervisor starts it again", p.name)
-		w.kill(p, false)
-		p.next = w.now.Add(w.between(time.Second, 2*time.Second))
-	}
-}
-
 func (w *world) killContainer() {
-	if p := w.somePod(); p != nil && p.stage == running && w.mayStop(p) {
+	if p := w.somePod(w.Rand); p != nil && p.stage == running && w.mayStop(p) {
 		w.tracef("FAULT ScyllaDB's container is killed in %s; it starts again in the same Pod", p.name)
 		w.kill(p, false)
 		w.restartContainer(p, w.between(time.Second, 20*time.Second))
@@ -117,15 +106,8 @@ func (w *world) restartContainer(p *pod, after time.Duration) {
 	p.stage, p.args, p.launcher = launching, nil, launcher{next: w.now.Add(after)}
 }
 
-func (w *world) restartPod() {
-	if p := w.somePod(); p != nil && w.mayStop(p) {
-		w.tracef("FAULT Pod %s is deleted", p.name)
-		w.deletePod(p, false)
-	}
-}
-
 func (w *world) forcePod() {
-	if p := w.somePod(); p != nil && w.mayStop(p) && (p.machine == nil || !p.machine.off) {
+	if p := w.somePod(w.Rand); p != nil && w.mayStop(p) && (p.machine == nil || !p.machine.off) {
 		w.tracef("FAULT Pod %s is deleted by force", p.name)
 		w.deletePod(p, true)
 	}
@@ -143,11 +125,8 @@ func (w *world) rollOut() {
 
 func (w *world) changeTemplate(s *set) {
 	s.revision++
-	o := s.obj.DeepCopy()
-	o.Generation++
-	s.obj = o
-	w.wrote()
-	w.tracef("FAULT rollout of %s to revision %d", o.Name, s.revision)
+	edit(w, &s.obj, func(o *appsv1.StatefulSet) { o.Generation++ })
+	w.tracef("FAULT rollout of %s to revision %d", s.obj.Name, s.revision)
 }
 
 func (w *world) scaleUp() { w.scaleUpSet(pick(w, w.sets)) }
@@ -161,12 +140,8 @@ func (w *world) scaleUpSet(s *set) {
 
 func (w *world) setReplicas(s *set, n int32) {
 	s.replicas = n
-	o := s.obj.DeepCopy()
-	o.Generation++
-	o.Spec.Replicas = &n
-	s.obj = o
-	w.wrote()
-	w.tracef("%s is scaled to %d", o.Name, n)
+	edit(w, &s.obj, func(o *appsv1.StatefulSet) { o.Generation, o.Spec.Replicas = o.Generation+1, &n })
+	w.tracef("%s is scaled to %d", s.obj.Name, n)
 }
 
 // partition of ScyllaDB's own network.
@@ -174,16 +149,33 @@ func (w *world) partition() {
 	if len(w.part) > 0 {
 		return
 	}
-	var side []string
-	for _, name := range w.podNames.of(w.pods) {
-		if w.chance(0.35) {
-			w.part[name] = 1
-			side = append(side, name)
-		}
-	}
-	w.tracef("FAULT partition: %s do not reach the others", strings.Join(side, ","))
-	w.reconnect()
+	side := w.podsThat(func(*pod) bool { return w.chance(0.35) })
+	w.tracef("FAULT partition: %s do not reach the others", strings.Join(namesOf(side), ","))
+	w.isolate(side...)
 	w.after(w.between(5*time.Second, 4*time.Minute), w.mend)
+}
+
+// isolate puts Pods on the other side of ScyllaDB's network.
+func (w *world) isolate(all ...*pod) {
+	for _, p := range all {
+		w.part[p.name] = 1
+	}
+	w.reconnect()
+}
+
+func (w *world) rejoin(all ...*pod) {
+	for _, p := range all {
+		delete(w.part, p.name)
+	}
+	w.reconnect()
+}
+
+func namesOf(all []*pod) []string {
+	var out []string
+	for _, p := range all {
+		out = append(out, p.name)
+	}
+	return out
 }
 
 func (w *world) mend() {
@@ -194,7 +186,7 @@ func (w *world) mend() {
 
 // cutOff keeps one machine from the API server; ScyllaDB's network works.
 func (w *world) cutOff() {
-	p := w.somePod()
+	p := w.somePod(w.Rand)
 	if p == nil || w.cut[p.name] {
 		return
 	}
@@ -214,7 +206,7 @@ func (w *world) cutFor(p *pod, lasts time.Duration) {
 }
 
 func (w *world) loseDisk() {
-	p := w.somePod()
+	p := w.somePod(w.Rand)
 	if p == nil || p.claim.disk.id == "" || !w.mayLose(p.name) || w.busy() || p.machine == nil || p.machine.off {
 		return
 	}
@@ -271,21 +263,14 @@ func (w *world) reboot() {
 }
 
 func (w *world) mayStopAll(m *machine) bool {
-	for _, name := range w.podNames.of(w.pods) {
-		if p := w.pods[name]; p.machine == m && !w.mayStop(p) {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(w.podsOn(m), func(p *pod) bool { return !w.mayStop(p) })
 }
 
 func (w *world) off(m *machine) {
 	m.off, m.since = true, w.now
-	for _, name := range w.podNames.of(w.pods) {
-		if p := w.pods[name]; p.machine == m {
-			w.kill(p, false)
-			p.reporter.round++
-		}
+	for _, p := range w.podsOn(m) {
+		w.kill(p, false)
+		p.reporter.round++
 	}
 }
 
@@ -295,8 +280,8 @@ func (w *world) on(m *machine) {
 	}
 	w.tracef("machine %s is back", m.name)
 	m.off = false
-	for _, name := range w.podNames.of(w.pods) {
-		if p := w.pods[name]; p.machine == m && !p.deleting {
+	for _, p := range w.podsOn(m) {
+		if !p.deleting {
 			w.sandbox(p)
 		}
 	}
@@ -304,7 +289,7 @@ func (w *world) on(m *machine) {
 
 // loseMachine takes one away for ever, with its volumes; another one is bought.
 func (w *world) loseMachine() {
-	if p := w.somePod(); p != nil && p.machine != nil && !p.machine.off {
+	if p := w.somePod(w.Rand); p != nil && p.machine != nil && !p.machine.off {
 		w.machineLost(p)
 	}
 }
@@ -324,16 +309,8 @@ func (w *world) powerFailure() {
 	}
 }
 
-func (w *world) silenceReporter() {
-	if p := w.somePod(); p != nil {
-		p.reporter.hung = w.now.Add(w.between(20*time.Second, 5*time.Minute))
-		p.reporter.frozen = w.net.chance(0.5)
-		w.tracef("FAULT the reporter of %s hangs for %s", p.name, p.reporter.hung.Sub(w.now).Round(time.Second))
-	}
-}
-
 func (w *world) crashReporter() {
-	if p := w.somePod(); p != nil {
+	if p := w.somePod(w.Rand); p != nil {
 		p.reporter.beat.start()
 		p.reporter.views = view.Receiver{}
 		p.reporter.crashed = w.now.Add(w.between(10*time.Second, 5*time.Minute))
@@ -342,7 +319,7 @@ func (w *world) crashReporter() {
 }
 
 func (w *world) slowReporter() {
-	if p := w.somePod(); p != nil {
+	if p := w.somePod(w.Rand); p != nil {
 		p.reporter.slow = w.between(time.Second, 5*time.Second)
 		w.after(5*time.Minute, func() { p.reporter.slow = 0 })
 	}
@@ -363,10 +340,8 @@ func (w *world) deleteSets() {
 		return // the report goes with its StatefulSets, and the last rows with the report: then only a person knows the volumes' nodes
 	}
 	all, one := w.chance(0.5), pick(w, w.sets)
-	for _, name := range w.podNames.of(w.pods) {
-		if !w.mayStop(w.pods[name]) {
-			return
-		}
+	if !w.mayStopAny() {
+		return
 	}
 	for _, s := range w.sets {
 		if s.away || !all && s != one {
@@ -377,14 +352,14 @@ func (w *world) deleteSets() {
 	}
 }
 
+func (w *world) mayStopAny() bool { return len(w.podsThat(w.mayStop)) == len(w.pods) }
+
 func (w *world) deleteSet(s *set) {
 	w.tracef("FAULT StatefulSet %s is deleted", s.obj.Name)
 	s.away = true
 	w.wrote()
-	for _, name := range w.podNames.of(w.pods) {
-		if p := w.pods[name]; p.set == s {
-			w.deletePod(p, false)
-		}
+	for _, p := range w.podsThat(func(p *pod) bool { return p.set == s }) {
+		w.deletePod(p, false)
 	}
 }
 
@@ -393,11 +368,8 @@ func (w *world) applyAgain(s *set) {
 		return
 	}
 	s.away = false
-	o := s.obj.DeepCopy()
-	o.UID = "again-" + o.UID
-	s.obj = o
-	w.wrote()
-	w.tracef("StatefulSet %s is applied again", o.Name)
+	edit(w, &s.obj, func(o *appsv1.StatefulSet) { o.UID = "again-" + o.UID })
+	w.tracef("StatefulSet %s is applied again", s.obj.Name)
 }
 
 // removeDown is a person who removes a node that happens to be down: it can never come back.
@@ -441,7 +413,7 @@ func (w *world) heal() {
 
 // crowd ends ScyllaDB of a node for minutes, three times in a seed, and scales the cluster up meanwhile. It draws from a source of its own.
 func (w *world) crowd() {
-	if w.Hole || w.Lag || w.Story != nil || w.yearly() {
+	if w.Hole {
 		return
 	}
 	rng := rand.New(rand.NewPCG(w.Seed, 0xc0de))

@@ -46,8 +46,7 @@ func (w *world) judgeStart(s *process) {
 	}
 	s.down = slices.DeleteFunc(w.longDown(), func(id string) bool { return id == s.replace || slices.Contains(s.ignore, id) })
 	if len(s.down) > 0 {
-		w.result.UnsafeStarts++
-		w.violate("unsafe start: ScyllaDB of %s, let through at %s as %s, starts while %s has been out of reach for more than %s",
+		w.violate(&w.result.UnsafeStarts, "unsafe start: ScyllaDB of %s, let through at %s as %s, starts while %s has been out of reach for more than %s",
 			o.member, o.at.Sub(start).Round(time.Second), o.decision, shorts(s.down), bound)
 	}
 }
@@ -70,8 +69,7 @@ func (w *world) judgeCancelled(r *request, dead []string) {
 	}
 	for _, id := range dead {
 		if slices.Contains(o.down, id) || slices.Contains(r.proc.down, id) {
-			w.result.Unsafe++
-			w.violate("unsafe join: %s was let through at %s as %s, and started at %s, while %s had been out of reach for more than %s, and ScyllaDB cancels it",
+			w.violate(&w.result.Unsafe, "unsafe join: %s was let through at %s as %s, and started at %s, while %s had been out of reach for more than %s, and ScyllaDB cancels it",
 				o.member, o.at.Sub(start).Round(time.Second), o.decision, r.proc.since.Sub(start).Round(time.Second), short(id), bound)
 			return
 		}
@@ -109,8 +107,7 @@ func (w *world) giveUp() {
 		return // a person did what is printed, in vain
 	}
 	for _, name := range w.unwell() {
-		w.result.EndlessWaits++
-		w.violate("endless wait: %s: %s", name, w.why(name))
+		w.violate(&w.result.EndlessWaits, "endless wait: %s: %s", name, w.why(name))
 	}
 }
 

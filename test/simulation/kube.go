@@ -321,10 +321,7 @@ func (w *world) deletePod(p *pod, force bool) {
 		return
 	}
 	p.deleting = true
-	o := p.obj.DeepCopy()
-	o.DeletionTimestamp = &metav1.Time{Time: w.now.Truncate(time.Second)}
-	p.obj = o
-	w.wrote()
+	edit(w, &p.obj, func(o *corev1.Pod) { o.DeletionTimestamp = &metav1.Time{Time: w.now.Truncate(time.Second)} })
 	w.after(w.between(time.Second, 3*time.Second), func() { w.stopPod(p) })
 }
 
@@ -372,14 +369,9 @@ func (w *world) deleteClaim(c *claim) {
 		return
 	}
 	c.deleting = true
-	o := c.obj.DeepCopy()
-	o.DeletionTimestamp = &metav1.Time{Time: w.now}
-	c.obj = o
-	w.wrote()
-	for _, name := range w.podNames.of(w.pods) {
-		if w.pods[name].claim == c {
-			return
-		}
+	edit(w, &c.obj, func(o *corev1.PersistentVolumeClaim) { o.DeletionTimestamp = &metav1.Time{Time: w.now} })
+	if len(w.podsThat(func(p *pod) bool { return p.claim == c })) > 0 {
+		return
 	}
 	delete(w.claims, c.obj.Name)
 	w.claimNames.changed()
@@ -417,7 +409,7 @@ func (w *world) place(p *pod) {
 	}
 	if m == nil {
 		for _, x := range w.machine {
-			if x.place == p.set.place && !x.off && (m == nil || w.load(x) < w.load(m)) {
+			if x.place == p.set.place && !x.off && (m == nil || len(w.podsOn(x)) < len(w.podsOn(m))) {
 				m = x
 			}
 		}
@@ -428,17 +420,14 @@ func (w *world) place(p *pod) {
 	p.claim.machine, p.machine = m, m
 	p.stage, p.next = querying, w.now.Add(w.between(time.Second, 5*time.Second))
 	p.reporter.begin(w, p)
-	o := p.obj.DeepCopy()
-	o.Spec.NodeName = m.name
-	o.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionTrue}}
-	o.Status.PodIP = w.address()
-	p.obj = o
-	if p.claim.obj.Spec.VolumeName == "" {
-		c := p.claim.obj.DeepCopy()
+	edit(w, &p.obj, func(o *corev1.Pod) {
+		o.Spec.NodeName, o.Status.PodIP = m.name, w.address()
+		o.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionTrue}}
+	})
+	if c := *p.claim.obj; c.Spec.VolumeName == "" {
 		c.Spec.VolumeName = "pv-" + string(c.UID)
-		p.claim.obj = c
+		p.claim.obj = &c
 	}
-	w.wrote()
 }
 
 // address of a new Pod: in the world "wide" mostly that of one that is gone.
@@ -454,14 +443,27 @@ func (w *world) address() string {
 	return fmt.Sprintf("10.0.%d.%d", w.ips/250, w.ips%250+1)
 }
 
-func (w *world) load(m *machine) int {
-	n := 0
-	for _, p := range w.pods { // a count: the order does not matter
-		if p.machine == m {
-			n++
+// podsThat are some of the Pods, in the order of their names.
+func (w *world) podsThat(are func(*pod) bool) []*pod {
+	var out []*pod
+	for _, name := range w.podNames.of(w.pods) {
+		if p := w.pods[name]; are(p) {
+			out = append(out, p)
 		}
 	}
-	return n
+	return out
+}
+
+func (w *world) podsOn(m *machine) []*pod {
+	return w.podsThat(func(p *pod) bool { return p.machine == m })
+}
+
+// edit writes an object of the API server. Whoever has read it keeps what that was.
+func edit[P interface{ DeepCopy() P }](w *world, obj *P, change func(P)) {
+	o := (*obj).DeepCopy()
+	change(o)
+	*obj = o
+	w.wrote()
 }
 
 // sandbox starts the Pod anew on its machine, init containers included, as after a reboot.

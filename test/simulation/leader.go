@@ -297,9 +297,6 @@ func (w *world) reading(l *leader) *reading {
 	m.reports, m.status = w.assembled(c)
 	m.status.Status.HealthPolicy = w.Policy
 	identify(m.status, l.cache.StatusReport)
-	if is := l.cache.StatusReport; is != nil {
-		m.status.UID = is.UID
-	}
 	m.same = sameObject(m.reports, l.cache.Reports) && l.cache.StatusReport != nil &&
 		sameObject(lasting(m.status), lasting(l.cache.StatusReport))
 	m.judged = c.WithOwn(m.status)
@@ -311,10 +308,8 @@ func (w *world) reading(l *leader) *reading {
 		if a.PodUID() == "" {
 			continue
 		}
-		if claim := w.claims[a.PVCName]; claim != nil {
-			claims[a.PVCName] = claim.obj.UID
-		} else {
-			claims[a.PVCName] = ""
+		if claims[a.PVCName] = ""; w.claims[a.PVCName] != nil {
+			claims[a.PVCName] = w.claims[a.PVCName].obj.UID
 		}
 	}
 	m.claims, m.scene = claims, view.SceneOf(m.judged, m.stored, claims, l.tracker.MaxPermits())

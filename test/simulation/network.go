@@ -3,12 +3,12 @@
 package simulation
 
 import (
-	"math/rand/v2"
 	"strconv"
 	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/agent/reporter/publish"
@@ -16,10 +16,9 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/view"
 )
 
-// network is what goes wrong with single messages, with our controller's election, and between controller and reporters. It draws from a source of its own, so that
-// what goes wrong here draws nothing from the rest of a seed: the same seed under another rule has the same kills, rollouts and partitions.
+// network is what goes wrong with single messages, with our controller's election, and between controller and reporters.
 type network struct {
-	rng *rand.Rand
+	dice
 	// unheard are members whose heartbeats do not reach the controller until then; unheardAll is all of them.
 	unheard    map[string]time.Time
 	unheardAll time.Time
@@ -36,18 +35,14 @@ type publication struct {
 	status *api.ScyllaDBStatusReport
 }
 
-func (n *network) chance(p float64) bool { return n.rng.Float64() < p }
-
-func (n *network) between(low, high time.Duration) time.Duration { return lasts(n.rng, low, high) }
-
 // networkFaults draws what goes wrong under our own rules in the half hour of a seed.
 func (w *world) networkFaults() {
 	n := &w.net
-	n.rng, n.unheard = rand.New(rand.NewPCG(w.Seed, 0x9e37)), map[string]time.Time{}
-	if !w.permits() || w.Hole || w.Lag || w.Story != nil || w.Schedule != nil || w.yearly() {
+	n.dice, n.unheard = newDice(&w.Options, 0x9e37), map[string]time.Time{}
+	if !w.permits() || w.Hole || w.Story != nil || w.Schedule != nil || w.yearly() {
 		return
 	}
-	for range 1 + n.rng.IntN(6) {
+	for range 1 + n.IntN(6) {
 		w.after(n.between(20*time.Second, healAt-2*time.Minute), w.networkFault)
 	}
 	w.absentControllers()
@@ -57,7 +52,7 @@ func (w *world) networkFault() {
 	n := &w.net
 	w.result.Faults++
 	until := w.now.Add(n.between(5*time.Second, 4*time.Minute))
-	switch n.rng.IntN(9) {
+	switch n.IntN(9) {
 	case 0, 1:
 		w.crashController()
 	case 2, 3:
@@ -67,7 +62,7 @@ func (w *world) networkFault() {
 		w.control.loopStalls = until
 	case 5:
 		if names := w.podNames.of(w.pods); len(names) > 0 {
-			name := names[n.rng.IntN(len(names))]
+			name := names[n.IntN(len(names))]
 			w.tracef("FAULT the controller does not hear %s until %s", name, until.Sub(start).Round(time.Second))
 			n.unheard[name] = until
 		}
@@ -143,17 +138,16 @@ func (w *world) send(p *pod, m *message, takes time.Duration) {
 		r.sending = false
 		x := 1.0
 		if w.Rule != Operator && !w.healed {
-			x = n.rng.Float64()
+			x = n.Float64()
 		}
 		switch {
 		case p.removed:
-		case w.away(p), x < 0.02:
+		case w.away(p), x < 0.03:
 			r.row.Doubt(w.now)
 			r.row.Failed(w.now)
-		case x < 0.03:
-			r.row.Doubt(w.now)
-			r.row.Failed(w.now)
-			w.after(n.between(time.Second, 40*time.Second), func() { w.arrives(p, m) })
+			if !w.away(p) && x >= 0.02 {
+				w.after(n.between(time.Second, 40*time.Second), func() { w.arrives(p, m) })
+			}
 		case w.arrives(p, m):
 			r.base = p.obj
 			r.row.Wrote(m.text)
@@ -178,13 +172,10 @@ func (w *world) arrives(p *pod, m *message) bool {
 	if p.removed || w.Rule != Operator && p.obj != m.base {
 		return false
 	}
-	o := p.obj.DeepCopy()
-	if o.Annotations == nil {
-		o.Annotations = map[string]string{}
-	}
-	o.Annotations[api.AnnotationNodeStatusReport] = m.text
-	p.obj, p.row, p.wrote = o, m.row, w.now
-	w.wrote()
+	edit(w, &p.obj, func(o *corev1.Pod) {
+		metav1.SetMetaDataAnnotation(&o.ObjectMeta, api.AnnotationNodeStatusReport, m.text)
+	})
+	p.row, p.wrote = m.row, w.now
 	return true
 }
 
@@ -200,11 +191,8 @@ func (w *world) remember() {
 // read is the cluster report as a reading gets it: mostly the one of now, at times one that a server which is behind still has.
 func (w *world) read() *api.ScyllaDBStatusReport {
 	n := &w.net
-	if w.Lag && !w.healed {
-		return n.lagging(w.now)
-	}
 	if len(n.published) > 0 && !w.healed && n.chance(0.05) {
-		i := n.rng.IntN(len(n.published))
+		i := n.IntN(len(n.published))
 		if last := i + 1; last < len(n.published) && w.now.Sub(n.published[last].at) > behind {
 			return w.status // no server is that far behind
 		}
@@ -213,55 +201,22 @@ func (w *world) read() *api.ScyllaDBStatusReport {
 	return w.status
 }
 
-// lag is how old what the API server answers is where Options.Lag is set.
-const lag = 15 * time.Second
-
-// lagging is the cluster report of that long ago, or the oldest one that is remembered.
-func (n *network) lagging(now time.Time) *api.ScyllaDBStatusReport {
-	var out *api.ScyllaDBStatusReport
-	for i, p := range n.published {
-		if i == 0 || now.Sub(p.at) >= lag {
-			out = p.status
-		}
-	}
-	return out
-}
-
-// turn has the controller hear a member no more right after a newcomer got a permit: the view turns, and only relays can tell the newcomer in time.
-func (w *world) turn(newcomer string) {
-	const most = 6
-	if w.turns >= most || w.healed || len(w.net.unheard) > 0 {
-		return
-	}
-	for _, name := range w.podNames.of(w.pods) {
-		if p := w.pods[name]; name == newcomer || p.proc == nil || !p.proc.serves {
-			continue
-		}
-		w.turns++
-		w.result.Faults++
-		w.tracef("FAULT the controller does not hear %s", name)
-		w.net.unheard[name] = w.now.Add(time.Minute)
-		w.after(time.Minute, func() { delete(w.net.unheard, name) })
-		return
-	}
-}
-
 // absentControllers lets no controller lead for minutes, twice in a seed, and scales the cluster up meanwhile. It draws from a source of its own.
 func (w *world) absentControllers() {
-	if !w.permits() || w.Seed%13 != 0 || w.Hole {
+	if w.Seed%13 != 0 {
 		return
 	}
-	rng := rand.New(rand.NewPCG(w.Seed, 0x9ee5))
+	rng := newDice(&w.Options, 0x9ee5)
 	for i := range 2 {
-		at := time.Duration(3+13*i)*time.Minute + lasts(rng, 0, 5*time.Minute)
-		away := lasts(rng, 3*time.Minute, 7*time.Minute)
+		at := time.Duration(3+13*i)*time.Minute + rng.between(0, 5*time.Minute)
+		away := rng.between(3*time.Minute, 7*time.Minute)
 		set := rng.IntN(3)
 		w.after(at, func() {
 			w.result.Faults++
 			w.tracef("FAULT no controller leads for %s", away.Round(time.Second))
 			w.endController(away)
 		})
-		w.after(at+lasts(rng, 20*time.Second, 90*time.Second), func() { w.scaleUpSet(w.sets[set%len(w.sets)]) })
+		w.after(at+rng.between(20*time.Second, 90*time.Second), func() { w.scaleUpSet(w.sets[set%len(w.sets)]) })
 	}
 }
 
@@ -272,7 +227,7 @@ func (w *world) recreates() bool { return w.permits() && w.Seed%6 == 4 && !w.yea
 
 // reportFaults deletes the cluster report once or twice in the half hour of a seed.
 func (w *world) reportFaults() {
-	if !w.recreates() || w.Hole || w.Lag {
+	if !w.recreates() || w.Hole {
 		return
 	}
 	for range 1 + w.extra.IntN(2) {

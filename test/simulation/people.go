@@ -13,7 +13,6 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/replace"
 	"github.com/kubectl-scylla/kubectl-scylla/test/scyllasim/rules"
 )
@@ -65,26 +64,6 @@ func (w *world) wipe(p *pod) {
 	p.failed = ""
 	w.discard(p.claim)
 	w.deletePod(p, false)
-}
-
-// recordForce is what the verb writes.
-func (w *world) recordForce(name string, had []api.ForceOverride, read []matrix.Blocker) {
-	record, err := api.EncodeForceOverrides(bootstrap.Overrides(had, read))
-	if err != nil {
-		w.violate("the record of a force: %v", err)
-	}
-	w.tracef("the force of %s overrides %s", name, record)
-	w.annotate(name, func(_, annotations map[string]string) {
-		annotations[api.AnnotationForceProceed], annotations[api.AnnotationForceOverrides] = api.ForceProceedValue, record
-		if c := w.claims["data-"+name]; c != nil {
-			annotations[api.AnnotationForceVolume] = string(c.obj.UID)
-		}
-	})
-}
-
-// takeForceBack is force-proceed --undo.
-func (w *world) takeForceBack(name string) {
-	w.annotate(name, func(_, annotations map[string]string) { api.DropForce(annotations) })
 }
 
 // write is what kubectl makes of KEY=VALUE and KEY-.
@@ -144,11 +123,7 @@ func (w *world) setOf(name string) *set {
 }
 
 func (w *world) applyParallel(name string) {
-	s := w.setOf(name)
-	o := s.obj.DeepCopy()
-	o.Spec.PodManagementPolicy = appsv1.ParallelPodManagement
-	s.obj = o
-	w.wrote()
+	edit(w, &w.setOf(name).obj, func(o *appsv1.StatefulSet) { o.Spec.PodManagementPolicy = appsv1.ParallelPodManagement })
 }
 
 // Followed is what came of the commands that people ran.
@@ -171,8 +146,7 @@ func (w *world) harm(format string, args ...any) {
 	if w.careless || w.Rule == Operator {
 		return
 	}
-	w.result.Harmful++
-	w.violate("a person's step harms: "+format, args...)
+	w.violate(&w.result.Harmful, "a person's step harms: "+format, args...)
 }
 
 // harmOfDeletion: the claim holds the data of a member that could start with it.

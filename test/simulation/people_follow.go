@@ -287,10 +287,8 @@ func (w *world) deleteNode(name string) func() bool {
 	for _, m := range w.machine {
 		if m.name == name {
 			return func() bool {
-				for _, of := range w.podNames.of(w.pods) {
-					if p := w.pods[of]; p.machine == m {
-						w.after(time.Minute, func() { w.deletePod(p, true) })
-					}
+				for _, p := range w.podsOn(m) {
+					w.after(time.Minute, func() { w.deletePod(p, true) })
 				}
 				return true
 			}
@@ -302,7 +300,7 @@ func (w *world) deleteNode(name string) func() bool {
 // forceAsShown records what the verb shows: what blocks the member now.
 func (w *world) forceAsShown(name string, undo bool) {
 	if undo {
-		w.takeForceBack(name)
+		w.annotate(name, func(_, annotations map[string]string) { api.DropForce(annotations) })
 		return
 	}
 	c := w.readByPerson()
@@ -319,7 +317,17 @@ func (w *world) forceAsShown(name string, undo bool) {
 	if v.Decision == bootstrap.DecisionRefuse {
 		v.Blockers = nil
 	}
-	w.recordForce(name, had, v.Blockers)
+	record, err := api.EncodeForceOverrides(bootstrap.Overrides(had, v.Blockers))
+	if err != nil {
+		panic(err) // strings always marshal
+	}
+	w.tracef("the force of %s overrides %s", name, record)
+	w.annotate(name, func(_, annotations map[string]string) {
+		annotations[api.AnnotationForceProceed], annotations[api.AnnotationForceOverrides] = api.ForceProceedValue, record
+		if c := w.claims["data-"+name]; c != nil {
+			annotations[api.AnnotationForceVolume] = string(c.obj.UID)
+		}
+	})
 }
 
 // nodetool is removenode and excludenode, on a member that runs.

@@ -137,10 +137,8 @@ func (w *world) ofBarrier(name string) []printedStep {
 // ofSet is what the barriers of a StatefulSet's Pods print that are not Ready.
 func (w *world) ofSet(set string) []printedStep {
 	var out []printedStep
-	for _, name := range w.podNames.of(w.pods) {
-		if p := w.pods[name]; p.set.obj.Name == set && !p.isReady() {
-			out = append(out, w.ofBarrier(name)...)
-		}
+	for _, p := range w.podsThat(func(p *pod) bool { return p.set.obj.Name == set && !p.isReady() }) {
+		out = append(out, w.ofBarrier(p.name)...)
 	}
 	return out
 }

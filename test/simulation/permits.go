@@ -22,7 +22,7 @@ func (w *world) judgeOrder(p *pod) {
 		return
 	}
 	if s := view.StampOf(v); !b.last.goes(report, s) {
-		w.backwards("the barrier of %s goes by view %v of report %s after %v of report %s", p.name, s, report, b.last.stamp, b.last.report)
+		w.violate(&w.result.Backwards, "a view goes backwards: the barrier of %s goes by view %v of report %s after %v of report %s", p.name, s, report, b.last.stamp, b.last.report)
 	}
 }
 
@@ -39,9 +39,6 @@ func (w *world) published(status *api.ScyllaDBStatusReport) {
 		}
 	}
 	for _, x := range v.Permits {
-		if _, had := w.granted[x.Member]; w.Lag && !had {
-			w.after(2*time.Second, func() { w.turn(x.Member) })
-		}
 		w.granted[x.Member] = x.PVCUID
 	}
 	w.stood = w.now
@@ -52,7 +49,7 @@ func (w *world) published(status *api.ScyllaDBStatusReport) {
 		w.highestView, w.written[status.UID] = v, s
 		w.tracef("view %d/%d: %s", s.Epoch, s.Seq, said(v))
 	case newer || s != h.stamp || !view.Same(v, w.highestView):
-		w.backwards("view %v is written after %v", s, h.stamp)
+		w.violate(&w.result.Backwards, "a view goes backwards: view %v is written after %v", s, h.stamp)
 	}
 }
 
@@ -66,7 +63,7 @@ func (w *world) judgePermit(p *pod, d bootstrap.Decision) {
 		return
 	}
 	if w.judgeGranted(p); w.now.Sub(w.stood) > w.limits.ViewLimit.Duration+behind {
-		w.unpermittedStart("%s starts by a view that nobody has stood by for %s", p.name, w.now.Sub(w.stood).Round(time.Second))
+		w.violate(&w.result.Unpermitted, "a start without leave: %s starts by a view that nobody has stood by for %s", p.name, w.now.Sub(w.stood).Round(time.Second))
 	}
 	w.judgeRelays(p)
 	w.judgeTogether(p)
@@ -84,9 +81,9 @@ func (w *world) judgeLaunch(p *pod) {
 func (w *world) judgeGranted(p *pod) {
 	switch claim, granted := w.granted[p.name]; {
 	case granted && claim != p.claim.obj.UID && w.Schedule == nil: // a schedule may change it after it was read
-		w.unpermittedStart("%s starts on claim %s, and its permit is for %s", p.name, p.claim.obj.UID, claim)
+		w.violate(&w.result.Unpermitted, "a start without leave: %s starts on claim %s, and its permit is for %s", p.name, p.claim.obj.UID, claim)
 	case !granted && w.now.Sub(w.withdrawn[p.name]) > behind+time.Second:
-		w.unpermittedStart("%s starts without a permit, and had none for %s", p.name, w.now.Sub(w.withdrawn[p.name]).Round(time.Second))
+		w.violate(&w.result.Unpermitted, "a start without leave: %s starts without a permit, and had none for %s", p.name, w.now.Sub(w.withdrawn[p.name]).Round(time.Second))
 	}
 }
 
@@ -98,15 +95,9 @@ func (w *world) judgeTogether(p *pod) {
 			continue
 		}
 		if q != p && q.stage >= launching && !q.deleting && q.opened != nil && q.opened.decision.Permit() != "" && !q.claim.disk.complete && w.most() == 1 {
-			w.result.Together++
-			w.violate("two at once: %s starts while %s, let through at %s, is on its way in", p.name, name, q.opened.at.Sub(start).Round(time.Second))
+			w.violate(&w.result.Together, "two at once: %s starts while %s, let through at %s, is on its way in", p.name, name, q.opened.at.Sub(start).Round(time.Second))
 		}
 	}
-}
-
-func (w *world) unpermittedStart(format string, args ...any) {
-	w.result.Unpermitted++
-	w.violate("a start without leave: "+format, args...)
 }
 
 func said(v *api.StatusReportView) string {
@@ -123,11 +114,6 @@ func said(v *api.StatusReportView) string {
 		text += q.Member + " waits for " + q.Reason + ", "
 	}
 	return text + v.Hold
-}
-
-func (w *world) backwards(format string, args ...any) {
-	w.result.Backwards++
-	w.violate("a view goes backwards: "+format, args...)
 }
 
 // watcher is an outside reader of the views, from any source that answers: the API server, one of its servers that is behind, or a controller that
@@ -171,8 +157,8 @@ func (w *world) seen() {
 	}
 	switch s := view.StampOf(c.views.Latest()); {
 	case !c.last.goes(c.views.Report(), s):
-		w.backwards("a watcher goes by view %v of report %s after %v of report %s", s, c.views.Report(), c.last.stamp, c.last.report)
+		w.violate(&w.result.Backwards, "a view goes backwards: a watcher goes by view %v of report %s after %v of report %s", s, c.views.Report(), c.last.stamp, c.last.report)
 	case s.Newer(w.written[c.views.Report()]):
-		w.backwards("a watcher was handed view %v, and the latest that was written is %v", s, w.written[c.views.Report()])
+		w.violate(&w.result.Backwards, "a view goes backwards: a watcher was handed view %v, and the latest that was written is %v", s, w.written[c.views.Report()])
 	}
 }

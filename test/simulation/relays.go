@@ -91,7 +91,7 @@ func (w *world) judgeRelays(p *pod) {
 			continue
 		}
 		if !slices.ContainsFunc(t.view.Permits, func(x api.StatusReportViewPermit) bool { return x.Member == p.name }) {
-			w.unpermittedStart("%s starts by view %v, and %s has told it of view %v, which has no permit for it", p.name, direct, t.member, view.StampOf(t.view))
+			w.violate(&w.result.Unpermitted, "a start without leave: %s starts by view %v, and %s has told it of view %v, which has no permit for it", p.name, direct, t.member, view.StampOf(t.view))
 			return
 		}
 	}

@@ -117,39 +117,30 @@ func (w *world) report(p *pod) {
 	if r.sending {
 		return
 	}
-	switch r.row.Next(text, w.now) {
-	case publish.Rest:
+	next, away := r.row.Next(text, w.now), w.away(p)
+	switch {
+	case next == publish.Rest:
 		return
-	case publish.Check:
-		if w.away(p) {
-			r.row.Unchecked(w.now)
-			return
-		}
-		r.readBack(w, p)
-	case publish.ReadBack:
-		if w.away(p) {
-			r.row.Failed(w.now)
-			return
-		}
-		r.readBack(w, p)
-	case publish.Write:
-		if w.away(p) {
+	case away && next == publish.Check:
+		r.row.Unchecked(w.now)
+		return
+	case away:
+		if next == publish.Write {
 			r.row.Doubt(w.now)
-			r.row.Failed(w.now)
+		}
+		r.row.Failed(w.now)
+		return
+	case next != publish.Write:
+		if r.readBack(w, p); r.row.Has(text) {
 			return
 		}
-		w.send(p, &message{text: text, row: &row, tries: 3}, w.between(50*time.Millisecond, time.Second)+r.slow)
-		return
-	}
-	if r.row.Has(text) {
-		return
 	}
 	w.send(p, &message{text: text, row: &row, tries: 3}, w.between(50*time.Millisecond, time.Second)+r.slow)
 }
 
 // encode writes a row as it stands in the annotation; mostly that is what was written last.
 func (r *reporter) encode(row *api.NodeStatusReport) string {
-	if r.said == nil || !sameRow(r.said, row) {
+	if r.said == nil || !sameObject(r.said, row) {
 		text, err := api.EncodeNodeStatusReport(row)
 		if err != nil {
 			panic(err) // strings and times always marshal

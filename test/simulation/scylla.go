@@ -286,8 +286,7 @@ func (w *world) found(s *process) {
 	w.groups = append(w.groups, g)
 	w.tracef("%s founds cluster %d", s.pod.name, g.name)
 	if len(w.groups) > 1 {
-		w.result.SecondClusters++
-		w.violate("%s founds a second cluster: it started with seeds %v, let through as %s", s.pod.name, s.seeds, s.pod.decision())
+		w.violate(&w.result.SecondClusters, "%s founds a second cluster: it started with seeds %v, let through as %s", s.pod.name, s.seeds, s.pod.decision())
 	}
 	s.disk.group, s.disk.asked, s.group, s.mode = g, true, g, rules.Accept.Mode()
 	g.set(s.id, joining)

@@ -133,19 +133,6 @@ func TestTheHoleOfReportsIsClosedByPermits(t *testing.T) {
 	}
 }
 
-// The API server's views are old, the view turns, and some reporters lie: the true views of the others close the barrier in time.
-func TestAForgedViewHidesNoOther(t *testing.T) {
-	sum := Total{}
-	for _, seed := range []uint64{11, 33, 55} {
-		r := Run(Options{Seed: seed, Rule: Permits, Lag: true})
-		sum.Add(&r)
-		complain(t, r, false)
-	}
-	if sum.LetThrough == 0 {
-		t.Errorf("nobody is let through: %+v", sum)
-	}
-}
-
 // The rule that ours is compared with is the Scylla Operator's: it answers as that did.
 func TestOperatorPreconditionIsTheOperators(t *testing.T) {
 	type oracle struct {

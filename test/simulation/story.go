@@ -106,12 +106,7 @@ func (p Play) Scale(set string) {
 
 // CutOff a datacenter from all others.
 func (p Play) CutOff(datacenter string) {
-	for _, q := range p.w.pods {
-		if q.set.place.Datacenter == datacenter {
-			p.w.part[q.name] = 1
-		}
-	}
-	p.w.reconnect()
+	p.w.isolate(p.w.podsThat(func(q *pod) bool { return q.set.place.Datacenter == datacenter })...)
 }
 
 // LoseMachine takes the Kubernetes node of a member away for good, with the member's volume.
@@ -318,13 +313,7 @@ func (p Play) EmptyVolume(member string) {
 
 // EmptyVolumeWhileReplacing does so as soon as its new node joins.
 func (p Play) EmptyVolumeWhileReplacing(member string) {
-	for _, g := range p.w.groups {
-		if r := g.current; r != nil && r.proc != nil && r.proc.pod.name == member {
-			p.EmptyVolume(member)
-			return
-		}
-	}
-	p.w.after(time.Second, func() { p.EmptyVolumeWhileReplacing(member) })
+	p.w.whileIn(rules.Replace, func(*pod) { p.EmptyVolume(member) })
 }
 
 // Restart deletes a member's Pod.

@@ -155,7 +155,7 @@ func oneWay(w *world, rng *rand.Rand) bool {
 
 // losesPackets cuts one member off for seconds, again and again.
 func losesPackets(w *world, rng *rand.Rand) bool {
-	return w.flaps(rng, []string{pickBy(rng, w.podNames.of(w.pods))}, lasts(rng, time.Minute, 4*time.Minute))
+	return w.flaps(rng, []*pod{w.pods[pickBy(rng, w.podNames.of(w.pods))]}, lasts(rng, time.Minute, 4*time.Minute))
 }
 
 // slowLinks make gossip notice later that a node is UP, and the API server's answers slow.
@@ -179,12 +179,7 @@ func datacenterCutOff(w *world, rng *rand.Rand) bool {
 	if len(w.part) > 0 {
 		return false
 	}
-	for _, name := range w.podNames.of(w.pods) {
-		if w.pods[name].set.place.Datacenter == dc {
-			w.part[name] = 1
-		}
-	}
-	w.reconnect()
+	w.isolate(w.podsThat(func(p *pod) bool { return p.set.place.Datacenter == dc })...)
 	w.after(lasts(rng, 10*time.Second, 5*time.Minute), w.mend)
 	return true
 }
@@ -271,7 +266,7 @@ func (w *world) mendVolume(member string, of *disk) {
 func setAndClaims(w *world, rng *rand.Rand) bool {
 	s := pickBy(rng, w.sets)
 	p := w.pods[podName(s, s.replicas-1)]
-	if s.away || p == nil || p.claim.disk.id == "" || w.busy() || !w.mayLose(p.name) || w.silent() || slices.ContainsFunc(w.podNames.of(w.pods), func(name string) bool { return !w.mayStop(w.pods[name]) }) {
+	if s.away || p == nil || p.claim.disk.id == "" || w.busy() || !w.mayLose(p.name) || w.silent() || !w.mayStopAny() {
 		return false
 	}
 	w.noteLoss(p)

@@ -46,9 +46,6 @@ type Options struct {
 	Patience time.Duration
 	// Hole makes no faults but one, again and again: no reporter reaches the API server, a node dies, and a newcomer comes.
 	Hole bool
-	// Lag makes no faults but one: what the API server answers of views is a quarter of a minute old, and the controller does not hear a member right after somebody got a
-	// permit.
-	Lag bool
 	// Story, when set, is all that happens: no fault is drawn, and no person looks.
 	Story *Story
 	// Schedule, when set, has all that goes wrong: a cluster of three to six is scaled up.
@@ -96,7 +93,7 @@ var start = time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
 
 type world struct {
 	Options
-	rng    *rand.Rand
+	dice
 	now    time.Time
 	queue  queue
 	seq    int
@@ -141,7 +138,7 @@ type world struct {
 	limits  api.StatusReportHealthPolicy
 	net     network
 	wider   wider
-	extra   *rand.Rand // of what was added last, so that the rest of a seed draws as it did
+	extra   dice // of what was added last, so that the rest of a seed draws as it did
 	early   early
 	year    year
 
@@ -155,7 +152,6 @@ type world struct {
 	written     map[types.UID]view.Stamp // the newest view that each cluster report has had
 	watcher     watcher
 	granted     map[string]types.UID // member -> claim, by the latest view
-	turns       int                  // of Lag: how often a view was turned
 	withdrawn   map[string]time.Time // when a member's permit ended
 	notUp       map[string]sighted   // host ID -> when a view that was written had it as not UP last
 	stood       time.Time            // when a view was written last
@@ -209,11 +205,17 @@ func (w *world) every(d time.Duration, do func()) {
 	w.after(d, again)
 }
 
-func (w *world) between(low, high time.Duration) time.Duration { return lasts(w.rng, low, high) }
+// dice draw for one purpose, so that what goes wrong for one draws nothing from the rest of a seed: the same seed under another rule has the same kills, rollouts
+// and partitions.
+type dice struct{ *rand.Rand }
 
-func (w *world) chance(p float64) bool { return w.rng.Float64() < p }
+func newDice(o *Options, purpose uint64) dice { return dice{rand.New(rand.NewPCG(o.Seed, purpose))} }
 
-func pick[T any](w *world, list []T) T { return list[w.rng.IntN(len(list))] }
+func (d dice) between(low, high time.Duration) time.Duration { return lasts(d.Rand, low, high) }
+
+func (d dice) chance(p float64) bool { return d.Float64() < p }
+
+func pick[T any](w *world, list []T) T { return pickBy(w.Rand, list) }
 
 func (w *world) tracef(format string, args ...any) {
 	if w.Trace {
@@ -221,7 +223,9 @@ func (w *world) tracef(format string, args ...any) {
 	}
 }
 
-func (w *world) violate(format string, args ...any) {
+// violate counts an invariant that does not hold.
+func (w *world) violate(count *int, format string, args ...any) {
+	*count++
 	text := fmt.Sprintf(format, args...)
 	w.tracef("VIOLATION: %s", text)
 	w.result.Violations = append(w.result.Violations, fmt.Sprintf("at %s: ", w.now.Sub(start).Round(time.Second))+text)
@@ -246,7 +250,7 @@ func (w *world) hostID() string {
 	if w.Story != nil {
 		return w.Story.HostID(len(w.places))
 	}
-	a, b := w.rng.Uint64(), w.rng.Uint64()
+	a, b := w.Uint64(), w.Uint64()
 	return fmt.Sprintf("%08x-%04x-4%03x-8%03x-%012x", a>>32, a>>16&0xffff, a&0xfff, b>>48&0xfff, b&0xffffffffffff)
 }
 
@@ -260,7 +264,7 @@ func Run(o Options) Result {
 
 func newWorld(o Options) *world {
 	w := &world{
-		Options: o, rng: rand.New(rand.NewPCG(o.Seed, 0x5c711a)), now: start, service: map[string]*corev1.Service{}, pods: map[string]*pod{},
+		Options: o, dice: newDice(&o, 0x5c711a), now: start, service: map[string]*corev1.Service{}, pods: map[string]*pod{},
 		claims: map[string]*claim{}, links: map[[2]*process]*link{}, ghosts: map[string][]*ghost{}, part: map[string]int{}, cut: map[string]bool{}, cutAt: map[string]time.Time{}, lost: map[string]bool{},
 		trouble: map[string]time.Time{}, skew: map[string]time.Duration{},
 		written: map[types.UID]view.Stamp{}, granted: map[string]types.UID{}, withdrawn: map[string]time.Time{}, notUp: map[string]sighted{}, decoder: &cluster.Decoder{},
@@ -274,7 +278,7 @@ func newWorld(o Options) *world {
 		p.Stabilisation.Duration = 0
 		w.Policy = &p
 	}
-	w.extra = rand.New(rand.NewPCG(w.Seed, 0x1ea5e))
+	w.extra = newDice(&o, 0x1ea5e)
 	return w
 }
 

@@ -10,7 +10,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/kubectl-scylla/kubectl-scylla/internal/agent/launch"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/view"
@@ -111,7 +110,7 @@ func (w *world) judgeOpening(p *pod, v bootstrap.Verdict) {
 	case !v.Decision.Guarded() || w.Mum:
 		return
 	case w.permits() && m != nil && m.Kind != v.Decision.Permit():
-		w.wrongStart("%s is let through as %s, and its permit is to %s", p.name, v.Decision, m.Kind)
+		w.violate(&w.result.WrongStarts, "a wrong start: %s is let through as %s, and its permit is to %s", p.name, v.Decision, m.Kind)
 		return
 	}
 	of := []source{readCluster, readLease, readPods, readConfirm}
@@ -124,18 +123,13 @@ func (w *world) judgeOpening(p *pod, v bootstrap.Verdict) {
 			why = x.forbids(r)
 		}
 		if why != "" {
-			w.wrongStart("%s is let through as %s, and by %s %s", p.name, v.Decision, r, why)
+			w.violate(&w.result.WrongStarts, "a wrong start: %s is let through as %s, and by %s %s", p.name, v.Decision, r, why)
 			return
 		}
 	}
 	if gone := w.now.Sub(x.good); !w.permits() && v.Decision.Stabilises() && (!x.just || !x.good.Equal(x.first)) && gone < view.Stabilisation {
-		w.wrongStart("%s is let through as %s, and all was well for %s only", p.name, v.Decision, gone)
+		w.violate(&w.result.WrongStarts, "a wrong start: %s is let through as %s, and all was well for %s only", p.name, v.Decision, gone)
 	}
-}
-
-func (w *world) wrongStart(format string, args ...any) {
-	w.result.WrongStarts++
-	w.violate("a wrong start: "+format, args...)
 }
 
 // forbids is why a start of the Pod's new node is wrong by one kind of reading now.
@@ -162,26 +156,9 @@ func (x *watched) forbids(r source) string {
 	return ""
 }
 
-// excused are the host IDs that the Pod's Service names as replaced or ignored.
-func (w *world) excused(p *pod) []string {
-	svc := w.service[p.name]
-	if svc == nil {
-		return nil
-	}
-	more, err := launch.Arguments(svc.Labels, svc.Annotations)
-	if err != nil {
-		return nil
-	}
-	args := startArgs{}
-	for _, a := range more {
-		args.take(a)
-	}
-	return append(args.ignore, args.replace)
-}
-
 // membersBut are the Pods of nodes that are members for good and recorded, but for the Pod's own node and those that it replaces or ignores.
 func (w *world) membersBut(p *pod) map[string]*pod {
-	dead, out := w.excused(p), map[string]*pod{}
+	dead, out := w.excepted(p), map[string]*pod{}
 	for _, q := range w.pods { // a set: the order does not matter
 		d, svc := q.claim.disk, w.service[q.name]
 		recorded := svc != nil && svc.Annotations[api.AnnotationHostID] == d.id && svc.Annotations[api.AnnotationNodeJoined] == "true"
@@ -299,15 +276,19 @@ func (x *watched) viewAgainst() string {
 	case x.w.now.Sub(x.since) > x.w.limits.ViewLimit.Duration:
 		return "its view has not advanced for " + x.w.now.Sub(x.since).String()
 	}
-	dead := x.w.excused(x.p)
+	return x.w.statesAgainst(x.p, v)
+}
+
+// statesAgainst: a view does not have a member as UP; as DOWN, where the Pod's node replaces or ignores it.
+func (w *world) statesAgainst(p *pod, v *api.StatusReportView) string {
+	dead := w.excepted(p)
 	for i := range v.Members {
-		is := &v.Members[i]
-		want := api.NodeStatusUp
-		if slices.Contains(dead, is.HostID) {
+		m, want := &v.Members[i], api.NodeStatusUp
+		if slices.Contains(dead, m.HostID) {
 			want = api.NodeStatusDown
 		}
-		if is.State != want {
-			return "its view has " + is.Name + " as " + string(is.State)
+		if m.State != want {
+			return "its view has " + m.Name + " as " + string(m.State)
 		}
 	}
 	return ""
@@ -358,8 +339,7 @@ func (w *world) judgeView(l *leader, v *api.StatusReportView) {
 			why = "its barrier does not run"
 		}
 		if why != "" {
-			w.result.WrongStarts++
-			w.violate("a wrong permit: %s may %s, and %s", x.Member, x.Kind, why)
+			w.violate(&w.result.WrongStarts, "a wrong permit: %s may %s, and %s", x.Member, x.Kind, why)
 		}
 	}
 	for i := range v.Members {
@@ -370,23 +350,18 @@ func (w *world) judgeView(l *leader, v *api.StatusReportView) {
 }
 
 func (w *world) permitAgainst(p *pod, v *api.StatusReportView, x *api.StatusReportViewPermit, had bool) string {
-	dead := w.excused(p)
+	if why := w.statesAgainst(p, v); why != "" || had {
+		return why
+	}
 	for i := range v.Members {
-		m, want := &v.Members[i], api.NodeStatusUp
-		if slices.Contains(dead, m.HostID) {
-			want = api.NodeStatusDown
-		}
+		m := &v.Members[i]
 		away := w.notUp[m.HostID]
 		ago := max(w.now.Sub(away.at), v.ObservedAt.Sub(away.said))
-		switch {
-		case m.State != want:
-			return m.Name + " is " + string(m.State)
-		case !had && want == api.NodeStatusUp && away.epoch == v.Epoch && ago < w.limits.Stabilisation.Duration-time.Second:
+		if m.State == api.NodeStatusUp && away.epoch == v.Epoch && ago < w.limits.Stabilisation.Duration-time.Second {
 			return m.Name + " was not UP " + ago.String() + " ago"
 		}
 	}
 	switch together := len(v.Permits); {
-	case had:
 	case together > w.most():
 		return "more members than may start at once have a permit"
 	case together > 1 && slices.ContainsFunc(v.Permits, func(o api.StatusReportViewPermit) bool { return o.Kind != api.PermitJoin }):

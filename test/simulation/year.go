@@ -46,22 +46,22 @@ type rate struct {
 // documentation of cluster upgrades: three minor versions a year, patches as often as weekly. ScyllaDB is its version
 // support policy: 2025.1 to 2025.4 in one year. EKS is its service level: 99.95 %, which is 4.4 h a year.
 var rates = []rate{
-	{"a machine fails", 0.5, 0, 0, machineFails},                  // Dean: 1,000 of 1,800; one in ten for good, assumed
-	{"a disk fails", 0.0157, 0, 0, diskFails},                     // Backblaze
-	{"a rack fails", 0, 0.44, 0, rackFails},                       // Dean: 20 of 45 racks
-	{"a rack loses packets", 0, 0.11, 0, rackLosesPackets},        // Dean: 5 of 45 racks, half of all packets
-	{"random connectivity losses", 0, 0, 4, connectivityLosses},   // Dean: 4, of about 30 minutes
-	{"a rack is cut off", 0, 0, 3, rackIsCutOff},                  // Dean: 3 router failures, of up to an hour
-	{"Kubernetes nodes are upgraded", 0, 0, 12, machinesUpgraded}, // GKE: 3, and patches; monthly, assumed
-	{"the API server is away", 0, 0, 13, apiServerAway},           // EKS: 13 times 20 minutes; their length is assumed
-	{"ScyllaDB is upgraded", 0, 0, 12, rolledOut},                 // ScyllaDB: 4, and 8 patch releases, assumed
-	{"a setting is changed", 0, 0, 12, rolledOut},                 // assumed
-	{"ScyllaDB crashes", 0.5, 0, 0, scyllaCrashes},                // assumed
-	{"a Pod is evicted", 1, 0, 0, podEvicted},                     // assumed
-	{"a reporter hangs", 0.5, 0, 0, reporterHangs},                // assumed
-	{"the controller restarts", 0, 0, 24, controllerRestarts},     // assumed: its nodes are upgraded too, and its image
-	{"scaled up", 0, 0, 4, scaledUp},                              // assumed
-	{"scaled and changed", 0, 0, 2, scaledAndChanged},             // assumed: replicas and template in one kubectl apply
+	{"a machine fails", 0.5, 0, 0, machineFails},                     // Dean: 1,000 of 1,800; one in ten for good, assumed
+	{"a disk fails", 0.0157, 0, 0, diskFails},                        // Backblaze
+	{"a rack fails", 0, 0.44, 0, rackFails},                          // Dean: 20 of 45 racks
+	{"a rack loses packets", 0, 0.11, 0, rackLosesPackets},           // Dean: 5 of 45 racks, half of all packets
+	{"random connectivity losses", 0, 0, 4, connectivityLosses},      // Dean: 4, of about 30 minutes
+	{"a rack is cut off", 0, 0, 3, rackIsCutOff},                     // Dean: 3 router failures, of up to an hour
+	{"Kubernetes nodes are upgraded", 0, 0, 12, machinesUpgraded},    // GKE: 3, and patches; monthly, assumed
+	{"the API server is away", 0, 0, 13, apiServerAway},              // EKS: 13 times 20 minutes; their length is assumed
+	{"ScyllaDB is upgraded", 0, 0, 12, rolledOut},                    // ScyllaDB: 4, and 8 patch releases, assumed
+	{"a setting is changed", 0, 0, 12, rolledOut},                    // assumed
+	{"ScyllaDB crashes", 0.5, 0, 0, scyllaCrashes(30 * time.Second)}, // assumed
+	{"a Pod is evicted", 1, 0, 0, podDeleted},                        // assumed
+	{"a reporter hangs", 0.5, 0, 0, reporterHangs},                   // assumed
+	{"the controller restarts", 0, 0, 24, controllerRestarts},        // assumed: its nodes are upgraded too, and its image
+	{"scaled up", 0, 0, 4, scaledUp},                                 // assumed
+	{"scaled and changed", 0, 0, 2, scaledAndChanged},                // assumed: replicas and template in one kubectl apply
 }
 
 // year is the course of one.
@@ -182,12 +182,8 @@ func (w *world) during(d time.Duration, ends func()) bool {
 }
 
 func (w *world) one(rng *rand.Rand) *pod {
-	names := w.podNames.of(w.pods)
-	if len(names) == 0 {
-		return nil
-	}
-	p := w.pods[names[rng.IntN(len(names))]]
-	if p.machine == nil || p.machine.off || !w.mayStop(p) {
+	p := w.somePod(rng)
+	if p == nil || p.machine == nil || p.machine.off || !w.mayStop(p) {
 		return nil
 	}
 	return p
@@ -195,12 +191,7 @@ func (w *world) one(rng *rand.Rand) *pod {
 
 func (w *world) ofRack(rng *rand.Rand) (rack string, all []*pod) {
 	rack = pickBy(rng, w.sets).place.Rack
-	for _, name := range w.podNames.of(w.pods) {
-		if p := w.pods[name]; p.set.place.Rack == rack {
-			all = append(all, p)
-		}
-	}
-	return rack, all
+	return rack, w.podsThat(func(p *pod) bool { return p.set.place.Rack == rack })
 }
 
 func pickBy[T any](rng *rand.Rand, list []T) T { return list[rng.IntN(len(list))] }
@@ -220,7 +211,7 @@ func machineFails(w *world, rng *rand.Rand) bool {
 
 func (w *world) machineLost(p *pod) bool {
 	m := p.machine
-	if w.busy() || w.load(m) != 1 || !w.mayLose(p.name) {
+	if w.busy() || len(w.podsOn(m)) != 1 || !w.mayLose(p.name) {
 		return false
 	}
 	w.tracef("FAULT machine %s of %s is lost for ever", m.name, p.name)
@@ -259,19 +250,17 @@ func rackFails(w *world, rng *rand.Rand) bool {
 }
 
 // flaps cuts members of the list off for seconds, again and again.
-func (w *world) flaps(rng *rand.Rand, names []string, d time.Duration) bool {
+func (w *world) flaps(rng *rand.Rand, all []*pod, d time.Duration) bool {
 	until := w.now.Add(d)
 	var again func()
 	again = func() {
 		if !w.now.Before(until) {
 			return
 		}
-		name, away := pickBy(rng, names), lasts(rng, 5*time.Second, 40*time.Second)
-		w.part[name] = 1
-		w.reconnect()
+		p, away := pickBy(rng, all), lasts(rng, 5*time.Second, 40*time.Second)
+		w.isolate(p)
 		w.after(away, func() {
-			delete(w.part, name)
-			w.reconnect()
+			w.rejoin(p)
 			w.after(lasts(rng, 5*time.Second, 40*time.Second), again)
 		})
 	}
@@ -281,29 +270,17 @@ func (w *world) flaps(rng *rand.Rand, names []string, d time.Duration) bool {
 
 func rackLosesPackets(w *world, rng *rand.Rand) bool {
 	_, pods := w.ofRack(rng)
-	var names []string
-	for _, p := range pods {
-		names = append(names, p.name)
-	}
-	return w.flaps(rng, names, lasts(rng, 10*time.Minute, time.Hour))
+	return w.flaps(rng, pods, lasts(rng, 10*time.Minute, time.Hour))
 }
 
 func connectivityLosses(w *world, rng *rand.Rand) bool {
-	return w.flaps(rng, slices.Clone(w.podNames.of(w.pods)), 30*time.Minute)
+	return w.flaps(rng, w.podsThat(func(*pod) bool { return true }), 30*time.Minute)
 }
 
 func rackIsCutOff(w *world, rng *rand.Rand) bool {
 	_, pods := w.ofRack(rng)
-	for _, p := range pods {
-		w.part[p.name] = 1
-	}
-	w.reconnect()
-	return w.during(w.outage(lasts(rng, 2*time.Minute, time.Hour)), func() {
-		for _, p := range pods {
-			delete(w.part, p.name)
-		}
-		w.reconnect()
-	})
+	w.isolate(pods...)
+	return w.during(w.outage(lasts(rng, 2*time.Minute, time.Hour)), func() { w.rejoin(pods...) })
 }
 
 // machinesUpgraded drains the machines one after the other: the next one follows when every member is well, as a
@@ -313,7 +290,7 @@ func machinesUpgraded(w *world, rng *rand.Rand) bool {
 		return false
 	}
 	w.year.rolling = true
-	todo := slices.DeleteFunc(slices.Clone(w.machine), func(m *machine) bool { return m.gone || w.load(m) == 0 })
+	todo := slices.DeleteFunc(slices.Clone(w.machine), func(m *machine) bool { return m.gone || len(w.podsOn(m)) == 0 })
 	const patient = time.Hour
 	waited := w.now
 	var next func()
@@ -332,10 +309,8 @@ func machinesUpgraded(w *world, rng *rand.Rand) bool {
 			next()
 			return
 		}
-		for _, name := range w.podNames.of(w.pods) {
-			if p := w.pods[name]; p.machine == m {
-				w.deletePod(p, false)
-			}
+		for _, p := range w.podsOn(m) {
+			w.deletePod(p, false)
 		}
 		w.after(10*time.Second, func() { w.off(m) })
 		w.after(lasts(rng, time.Minute, 4*time.Minute), func() { w.on(m); w.after(20*time.Second, next) })
@@ -358,32 +333,38 @@ func rolledOut(w *world, _ *rand.Rand) bool {
 	return true
 }
 
-func scyllaCrashes(w *world, rng *rand.Rand) bool {
-	p := w.one(rng)
-	if p == nil || p.proc == nil {
-		return false
+// scyllaCrashes: its supervisor starts it again after at most that long.
+func scyllaCrashes(most time.Duration) func(*world, *rand.Rand) bool {
+	return func(w *world, rng *rand.Rand) bool {
+		p := w.one(rng)
+		if p == nil || p.proc == nil {
+			return false
+		}
+		w.tracef("FAULT kill -9 of ScyllaDB in %s; its supervisor starts it again", p.name)
+		w.kill(p, false)
+		p.next = w.now.Add(lasts(rng, time.Second, most))
+		return true
 	}
-	w.kill(p, false)
-	p.next = w.now.Add(lasts(rng, time.Second, 30*time.Second))
-	return true
 }
 
-func podEvicted(w *world, rng *rand.Rand) bool {
-	p := w.one(rng)
-	if p == nil {
+func podDeleted(w *world, rng *rand.Rand) bool {
+	p := w.somePod(rng)
+	if p == nil || !w.mayStop(p) {
 		return false
 	}
+	w.tracef("FAULT Pod %s is deleted", p.name)
 	w.deletePod(p, false)
 	return true
 }
 
 func reporterHangs(w *world, rng *rand.Rand) bool {
-	p := w.one(rng)
+	p := w.somePod(rng)
 	if p == nil {
 		return false
 	}
 	d := lasts(rng, 20*time.Second, 5*time.Minute)
-	p.reporter.hung = w.now.Add(d)
+	p.reporter.hung, p.reporter.frozen = w.now.Add(d), w.net.chance(0.5)
+	w.tracef("FAULT the reporter of %s hangs for %s", p.name, d.Round(time.Second))
 	return w.during(d, func() {})
 }
 
