@@ -62,7 +62,7 @@ func TestTimesOfAWrongClock(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			o := scenes.Read(cluster.Key{Namespace: "demo", Name: "demo"}, tc.cluster.Objects())
+			o := plugintest.Objects(cluster.Key{Namespace: "demo", Name: "demo"}, tc.cluster.Objects())
 			if tc.change != nil {
 				tc.change(&o)
 			}

@@ -559,7 +559,7 @@ func TestOf(t *testing.T) {
 			for _, obj := range list {
 				delete(obj.GetLabels(), api.LabelParentScyllaDBCluster)
 			}
-			*o = scenes.Read(o.Key, list)
+			*o = plugintest.Objects(o.Key, list)
 		}, want: []string{"remark DatacenterNotRead: 2 nodes of another datacenter have no status report here, which the Scylla Operator's barrier accepts (--single-report-allow-non-reporting-host-ids); every node here sees them UP"}},
 		"part of the cluster not readable": {cluster: plugintest.New(3, 1), change: func(o *cluster.Objects) {
 			o.Problems = []cluster.Problem{{Verb: "list", Resource: cluster.ResourcePVCs, Kind: cluster.ProblemForbidden}}
@@ -612,7 +612,7 @@ func objectsOf(c *plugintest.Cluster, change func(*corev1.Pod)) cluster.Objects 
 			change(p)
 		}
 	}
-	return scenes.Read(cluster.Key{Namespace: "demo", Name: "demo"}, list)
+	return plugintest.Objects(cluster.Key{Namespace: "demo", Name: "demo"}, list)
 }
 
 // check tests the properties of all findings: every blocker is explained, there are no problems exactly for a healthy cluster, they are ordered by gravity, every code has

@@ -230,7 +230,7 @@ func TestOneCauseIsOneFinding(t *testing.T) {
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			o := scenes.Read(cluster.Key{Namespace: "demo", Name: "demo"}, tc.objects)
+			o := plugintest.Objects(cluster.Key{Namespace: "demo", Name: "demo"}, tc.objects)
 			if tc.change != nil {
 				tc.change(&o)
 			}

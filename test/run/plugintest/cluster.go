@@ -49,32 +49,21 @@ func withClusterReport(c *Cluster, objects []client.Object) []client.Object {
 	if slices.ContainsFunc(objects, foreign) {
 		return objects
 	}
-	in := cluster.Objects{
-		Key:  cluster.Key{Namespace: c.Namespace, Name: c.Name},
-		Read: cluster.KindServices | cluster.KindPods | cluster.KindStatefulSets | cluster.KindReports | cluster.KindStatusReport,
-	}
-	var out []client.Object
+	var out, read []client.Object
 	for _, o := range objects {
-		switch o := o.(type) {
-		case *corev1.Service:
-			if cluster.Managed(o) {
-				in.Services = append(in.Services, *o)
-			}
-		case *corev1.Pod:
-			in.Pods = append(in.Pods, *o)
-		case *appsv1.StatefulSet:
-			if cluster.Managed(o) {
-				in.StatefulSets = append(in.StatefulSets, *o)
-			}
-		case *api.ScyllaDBDatacenterNodesStatusReport:
-			in.Reports = append(in.Reports, *o)
-		case *api.ScyllaDBStatusReport:
-			if o.Name == c.Name {
+		if _, is := o.(*api.ScyllaDBStatusReport); is && o.GetName() == c.Name {
+			continue
+		}
+		out = append(out, o)
+		switch o.(type) {
+		case *corev1.Service, *appsv1.StatefulSet:
+			if !cluster.Managed(o) {
 				continue
 			}
 		}
-		out = append(out, o)
+		read = append(read, o)
 	}
+	in := Objects(cluster.Key{Namespace: c.Namespace, Name: c.Name}, read)
 	if len(in.StatefulSets) == 0 || len(in.Reports) == 0 {
 		return objects
 	}
@@ -82,4 +71,27 @@ func withClusterReport(c *Cluster, objects []client.Object) []client.Object {
 	r.ObjectMeta = c.Meta("statusreport", c.Name, map[string]string{api.LabelManagedBy: api.ManagedByUs})
 	r.ManagedFields = stage.Written(`{"f:datacenters":{}}`)
 	return append(out, r)
+}
+
+// Objects are those of a cluster as they are read from Kubernetes.
+func Objects(key cluster.Key, all []client.Object) cluster.Objects {
+	o := cluster.Objects{
+		Key:  key,
+		Read: cluster.KindServices | cluster.KindPods | cluster.KindStatefulSets | cluster.KindPVCs | cluster.KindReports | cluster.KindStatusReport,
+	}
+	for _, obj := range all {
+		switch obj := obj.(type) {
+		case *corev1.Service:
+			o.Services = append(o.Services, *obj)
+		case *corev1.Pod:
+			o.Pods = append(o.Pods, *obj)
+		case *appsv1.StatefulSet:
+			o.StatefulSets = append(o.StatefulSets, *obj)
+		case *api.ScyllaDBDatacenterNodesStatusReport:
+			o.Reports = append(o.Reports, *obj)
+		case *api.ScyllaDBStatusReport:
+			o.StatusReport = obj
+		}
+	}
+	return o
 }

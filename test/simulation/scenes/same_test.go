@@ -35,7 +35,7 @@ func TestLiveFileAndArchiveAreOneCluster(t *testing.T) {
 	all := slices.DeleteFunc(scenes.All(12), func(s scenes.Scene) bool { return s.Name == "no rights" })
 	rapid.Check(t, func(rt *rapid.T) {
 		scene := rapid.SampledFrom(all).Draw(rt, "scene")
-		objects := damaged(rt, scenes.Listed(scene.Objects()))
+		objects := damaged(rt, scene.Listed())
 		source := rapid.SampledFrom([]cluster.Source{cluster.SourceAuto, cluster.SourceReport, cluster.SourceAnnotation}).Draw(rt, "source")
 		key := scene.Objects().Key
 
@@ -152,7 +152,7 @@ func TestNoStepEndsInACircle(t *testing.T) {
 		sources[name] = plugintest.Run{Args: []string{"--from", "-"}, Stdin: string(plugintest.SavedYAML(t, objects))}
 	}
 	for _, s := range scenes.All(12) {
-		saved(s.String(), scenes.Listed(s.Objects()))
+		saved(s.String(), s.Listed())
 	}
 	saved("an orphan", plugintest.New(4, 2).DownSince(gone, time.Hour).Leftover(gone))
 	saved("an orphan, without member Services", slices.DeleteFunc(plugintest.New(4, 2).DownSince(gone, time.Hour).NoReports().Leftover(gone),

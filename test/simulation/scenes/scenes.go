@@ -6,6 +6,7 @@ package scenes
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -42,8 +43,6 @@ var sizes = map[int]size{
 	504: {[]string{"ap-south-1", "eu-central-1", "us-east-1", "us-west-2"}, 3, 42},
 }
 
-func Sizes() []int { return []int{12, 27, 99, 504} }
-
 type situation struct {
 	name, first string
 	make        func(*set)
@@ -74,7 +73,7 @@ var situations = []situation{
 // All returns every situation at every size of at most that many nodes; zero means all.
 func All(most int) []Scene {
 	var out []Scene
-	for _, n := range Sizes() {
+	for _, n := range []int{12, 27, 99, 504} {
 		if most > 0 && n > most {
 			continue
 		}
@@ -95,6 +94,21 @@ var since = plugintest.Now.Add(-90 * time.Second)
 func (s Scene) Cluster() *cluster.Cluster { return cluster.New(s.Objects(), cluster.SourceAuto, Now) }
 
 func (s Scene) Objects() cluster.Objects {
+	built := s.built()
+	return built.objects()
+}
+
+// Listed are the objects of the scene, one by one.
+func (s Scene) Listed() []client.Object {
+	built := s.built()
+	return slices.DeleteFunc(built.Cluster.Objects(), func(o client.Object) bool {
+		_, pod := o.(*corev1.Pod)
+		return pod && built.forbidden
+	})
+}
+
+// built has in large clusters rows in the annotations of the Pods only.
+func (s Scene) built() *set {
 	built := &set{Cluster: plugintest.NewNamed("demo", "demo", s.size.datacenters[0], s.size.racks, s.size.members)}
 	for _, dc := range s.size.datacenters[1:] {
 		built.AddDatacenter(dc, s.size.racks, s.size.members)
@@ -102,7 +116,10 @@ func (s Scene) Objects() cluster.Objects {
 	built.machines()
 	built.revisions()
 	s.make(built)
-	return built.objects(s.Nodes > 27)
+	if s.Nodes > 27 || built.forbidden {
+		built.NoReports()
+	}
+	return built
 }
 
 // set is a Cluster that is being set up.
@@ -208,11 +225,7 @@ func (s *set) replacement() {
 	v.Labels[api.LabelReplacingNodeHostID] = s.Node(name).HostID
 }
 
-// objects returns the objects to read. In the large clusters only the annotations of the Pods have rows.
-func (s *set) objects(large bool) cluster.Objects {
-	if large || s.forbidden {
-		s.NoReports()
-	}
+func (s *set) objects() cluster.Objects {
 	o := Objects(s.Cluster)
 	o.Machines = map[string]string{}
 	for i := range o.Pods {
@@ -233,52 +246,5 @@ func (s *set) objects(large bool) cluster.Objects {
 
 // Objects are those of a cluster as they are read from Kubernetes, all of them.
 func Objects(c *plugintest.Cluster) cluster.Objects {
-	return Read(cluster.Key{Namespace: c.Namespace, Name: c.Name}, c.Objects())
-}
-
-// Read are objects of a cluster as they are read from Kubernetes.
-func Read(key cluster.Key, objects []client.Object) cluster.Objects {
-	o := cluster.Objects{
-		Key:  key,
-		Read: cluster.KindServices | cluster.KindPods | cluster.KindStatefulSets | cluster.KindPVCs | cluster.KindReports | cluster.KindStatusReport,
-	}
-	for _, obj := range objects {
-		switch obj := obj.(type) {
-		case *corev1.Service:
-			o.Services = append(o.Services, *obj)
-		case *corev1.Pod:
-			o.Pods = append(o.Pods, *obj)
-		case *appsv1.StatefulSet:
-			o.StatefulSets = append(o.StatefulSets, *obj)
-		case *api.ScyllaDBDatacenterNodesStatusReport:
-			o.Reports = append(o.Reports, *obj)
-		case *api.ScyllaDBStatusReport:
-			o.StatusReport = obj
-		}
-	}
-	return o
-}
-
-// Listed are the objects of a cluster that was read, one by one.
-func Listed(o cluster.Objects) []client.Object {
-	var out []client.Object
-	for i := range o.Services {
-		out = append(out, &o.Services[i])
-	}
-	for i := range o.Pods {
-		out = append(out, &o.Pods[i])
-	}
-	for i := range o.StatefulSets {
-		out = append(out, &o.StatefulSets[i])
-	}
-	for i := range o.PVCs {
-		out = append(out, &o.PVCs[i])
-	}
-	for i := range o.Reports {
-		out = append(out, &o.Reports[i])
-	}
-	if o.StatusReport != nil {
-		out = append(out, o.StatusReport)
-	}
-	return out
+	return plugintest.Objects(cluster.Key{Namespace: c.Namespace, Name: c.Name}, c.Objects())
 }

@@ -42,7 +42,7 @@ func TestNoOutputNamesAStepThatHarms(t *testing.T) {
 		sources["sample "+name] = source{run: plugintest.Run{Args: []string{"--from", "sample:" + name}}}
 	}
 	for _, s := range scenes.All(12) {
-		sources["scene "+s.Name] = source{run: saved(plugintest.SavedYAML(t, scenes.Listed(s.Objects())), "demo")}
+		sources["scene "+s.Name] = source{run: saved(plugintest.SavedYAML(t, s.Listed()), "demo")}
 	}
 	for name, call := range scenes.Calls() {
 		sources["call "+name] = source{run: plugintest.Run{Args: []string{"-n", "demo"}, Objects: call.Objects, Logs: call.Logs}}
