@@ -29,15 +29,19 @@ func TestRolesAreReplicated(t *testing.T) {
 				if _, ok := roles["cassandra"]; ok != (first != "") {
 					t.Errorf("roles %v", roles)
 				}
-				var rep cqlReply
-				if err := c.Node(1).ask(t.Context(), "topo.cql", cqlChange{cql.User{Name: first, Socket: first == ""}, "CREATE ROLE 'admin' WITH PASSWORD = 'p' AND SUPERUSER = true AND LOGIN = true"}, &rep); err != nil || rep.Refused != nil {
-					t.Fatalf("%v, %+v", err, rep.Refused)
-				}
-				if err := c.Node(1).ask(t.Context(), "topo.cql", cqlChange{cql.User{Name: "admin"}, "ALTER KEYSPACE system_traces WITH replication = {'class': 'NetworkTopologyStrategy', 'datacenter1': '2'}"}, &rep); err != nil || rep.Refused != nil {
-					t.Fatalf("%v, %+v", err, rep.Refused)
-				}
-				if err := c.Node(1).ask(t.Context(), "topo.cql", cqlChange{cql.User{Name: "nobody"}, "CREATE ROLE 'x' WITH PASSWORD = 'p' AND SUPERUSER = true AND LOGIN = true"}, &rep); err != nil || rep.Refused == nil {
-					t.Fatalf("a role without rights: %v, %+v", err, rep.Refused)
+				for _, x := range []struct {
+					user      cql.User
+					statement string
+					refused   bool
+				}{
+					{cql.User{Name: first, Socket: first == ""}, "CREATE ROLE 'admin' WITH PASSWORD = 'p' AND SUPERUSER = true AND LOGIN = true", false},
+					{cql.User{Name: "admin"}, "ALTER KEYSPACE system_traces WITH replication = {'class': 'NetworkTopologyStrategy', 'datacenter1': '2'}", false},
+					{cql.User{Name: "nobody"}, "CREATE ROLE 'x' WITH PASSWORD = 'p' AND SUPERUSER = true AND LOGIN = true", true},
+				} {
+					var rep cqlReply
+					if err := c.Node(1).ask(t.Context(), "topo.cql", cqlChange{x.user, x.statement}, &rep); err != nil || (rep.Refused != nil) != x.refused {
+						t.Fatalf("%s: %v, %+v", x.statement, err, rep.Refused)
+					}
 				}
 				for i := range 2 {
 					eventually(t, "the change is seen by all", func() bool {

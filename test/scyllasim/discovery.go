@@ -20,15 +20,11 @@ type discoverReply struct {
 	Group0   string
 	LeaderIP string
 	Eligible bool
-	Members  []shadowMember
-}
-
-type shadowMember struct {
-	HostID, IP, DC, Rack string
+	Members  []topoNode
 }
 
 // shadowRound asks the seeds, except the node itself, for the members of the cluster. It fails when none has answered after shadow_round_ms.
-func (n *Node) shadowRound(seeds []string) ([]shadowMember, error) {
+func (n *Node) shadowRound(seeds []string) ([]topoNode, error) {
 	end := n.clock.Now().Add(300 * time.Second)
 	others := slices.DeleteFunc(slices.Clone(seeds), n.isMe)
 	for {
@@ -101,7 +97,7 @@ func (n *Node) handleDiscover(r discoverRequest) discoverReply {
 		for _, t := range n.g0.state().sorted() {
 			if t.State != rules.Left && t.State != rules.None {
 				ip, _ := n.addressOf(t.HostID)
-				rep.Members = append(rep.Members, shadowMember{HostID: t.HostID, IP: ip, DC: t.DC, Rack: t.Rack})
+				rep.Members = append(rep.Members, topoNode{HostID: t.HostID, IP: ip, DC: t.DC, Rack: t.Rack})
 			}
 		}
 		return rep

@@ -21,12 +21,8 @@ import (
 const tokensPerNode = 16
 
 type joinRequest struct {
-	HostID, IP, DC, Rack, Nonce string
-	Replaces                    string
-	Ignore                      []string
-	Forwarded                   bool
-	Features                    string
-	ZeroToken                   bool
+	Node      topoNode
+	Forwarded bool
 }
 
 type joinReply struct {
@@ -162,25 +158,17 @@ func (n *Node) replaceTarget(seeds []string) (string, []string, error) {
 	if err != nil {
 		return "", nil, err
 	}
-	var target *shadowMember
-	for i, m := range members {
-		if m.HostID == o.ReplaceNodeFirstBoot {
-			target = &members[i]
-		}
-	}
-	if target == nil {
+	i := slices.IndexFunc(members, func(m topoNode) bool { return m.HostID == o.ReplaceNodeFirstBoot })
+	if i < 0 {
 		return "", nil, nil
 	}
+	target := members[i]
 	if target.DC != o.DC || target.Rack != o.Rack {
 		return "", nil, runtimeErrorf("Cannot replace node %s/%s with a node on a different data center or rack. Current location=%s/%s, new location=%s/%s",
 			target.HostID, target.IP, target.DC, target.Rack, o.DC, o.Rack)
 	}
 	var ignore []string
 	for _, id := range o.IgnoreDeadNodes {
-		id = strings.TrimSpace(id)
-		if id == "" {
-			continue
-		}
 		found := ""
 		for _, m := range members {
 			if m.HostID == id || compareIP(m.IP, id) == 0 && m.HostID != target.HostID {
@@ -224,10 +212,10 @@ func (n *Node) joinExisting(gen int64, seeds []string, contact, replaces string,
 	n.g0.start(n.ctx)
 	n.startGossip(gen)
 	n.gossip.exchange(n.ctx, "", contact) // gossip knows it before it asks
-	req := joinRequest{
+	req := joinRequest{Node: topoNode{
 		HostID: n.hostID, IP: n.o.BroadcastAddress, DC: n.o.DC, Rack: n.o.Rack,
 		Nonce: n.nonce, Replaces: replaces, Ignore: ignore, Features: n.v.Features(), ZeroToken: n.o.ZeroToken,
-	}
+	}}
 	for {
 		n.log.info("raft_topology", "join: sending the join request to %s", contact)
 		ctx, cancel := context.WithTimeout(n.ctx, n.timeout(30*time.Second))

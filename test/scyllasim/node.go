@@ -48,7 +48,6 @@ type Node struct {
 	done   chan struct{}
 	ready  chan struct{} // closed when initialization is completed
 	code   int
-	failed error
 
 	started time.Time
 	nonce   string
@@ -74,7 +73,6 @@ type Node struct {
 	draining  bool
 	streaming streamSession
 	ended     bool
-	opRunning bool
 	index     map[string]string // see indexed
 	taken     map[string]bool   // members whose address was another member's in system.peers at the start
 	wg        sync.WaitGroup
@@ -138,22 +136,13 @@ func (n *Node) Mode() string {
 	return n.mode
 }
 
-// endedError returns how the process ended. It may be called after Done only.
-func (n *Node) endedError(format string, args ...any) error {
-	err := fmt.Errorf(format+": it ended with code %d", append(args, n.code)...)
-	if n.failed != nil {
-		err = fmt.Errorf("%w: %w", err, n.failed)
-	}
-	return err
-}
-
 // WaitReady returns when initialization is completed: NORMAL, CQL open, every part of the REST API there.
 func (n *Node) WaitReady(ctx context.Context) error {
 	select {
 	case <-n.ready:
 		return nil
 	case <-n.done:
-		return n.endedError("wait for %s to be ready", n.o.ListenAddress)
+		return fmt.Errorf("wait for %s to be ready: it ended with code %d", n.o.ListenAddress, n.code)
 	case <-ctx.Done():
 		return fmt.Errorf("wait for %s to be ready: it is %s: %w", n.o.ListenAddress, n.Mode(), ctx.Err())
 	}
@@ -161,7 +150,7 @@ func (n *Node) WaitReady(ctx context.Context) error {
 
 // Kill ends the process at once, as SIGKILL does, and returns when its sockets are closed.
 func (n *Node) Kill() {
-	n.finish(137, nil)
+	n.finish(137)
 	<-n.done
 }
 
@@ -171,10 +160,10 @@ func (n *Node) Stop() {
 	<-n.done
 }
 
-func (n *Node) finish(code int, err error) {
+func (n *Node) finish(code int) {
 	n.mu.Lock()
 	if !n.ended {
-		n.ended, n.code, n.failed = true, code, err
+		n.ended, n.code = true, code
 	}
 	n.mu.Unlock()
 	n.cancel()
@@ -225,7 +214,7 @@ func (n *Node) run() {
 				}
 			}
 			n.log.info("storage_service", "received notification of being banned from the cluster from %s, terminating.", by)
-			n.finish(0, nil)
+			n.finish(0)
 		case <-bootCtx.Done():
 		}
 	}()
@@ -241,21 +230,21 @@ func (n *Node) run() {
 	case n.ctx.Err() != nil:
 	case errors.As(err, &se):
 		n.log.error("init", "Startup failed: %s", se.what)
-		n.finish(1, err)
+		n.finish(1)
 	case errors.Is(err, errInterrupted):
 		n.log.info("init", "Startup interrupted")
 		n.shutdown()
-		n.finish(0, nil)
+		n.finish(0)
 	case err != nil:
 		n.log.error("init", "Startup failed: std::system_error (%v)", err)
-		n.finish(1, err)
+		n.finish(1)
 	default:
 		n.log.info("init", "Signal received; shutting down")
 		n.shutdown()
-		n.finish(0, nil)
+		n.finish(0)
 	}
 	stopWatch()
-	n.finish(137, nil) // the context ended before the node did: killed
+	n.finish(137) // the context ended before the node did: killed
 	n.cleanup()
 }
 

@@ -4,7 +4,6 @@ package scyllasim
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -27,25 +26,10 @@ type topologyRequest struct {
 
 type topologyRequestReply struct{ TaskID string }
 
-// ask sends a request to the leader and decodes the answer into out. It waits for a leader as long as ctx allows.
+// ask sends a request to the leader, which may be this node, and decodes the answer into out. It waits for a leader as long as ctx allows.
 func (n *Node) ask(ctx context.Context, method string, in, out any) error {
 	for {
-		if n.g0.leadership() != nil {
-			b, err := json.Marshal(in)
-			if err != nil {
-				return err
-			}
-			res, err := n.handle(ctx, &rpcRequest{Method: method, Body: b})
-			if !errors.Is(err, errNotLeader) {
-				if err != nil || out == nil {
-					return err
-				}
-				if b, err = json.Marshal(res); err != nil {
-					return err
-				}
-				return json.Unmarshal(b, out)
-			}
-		} else if id := n.g0.leaderID(); id != "" && id != n.hostID {
+		if id := n.g0.leaderID(); id != "" {
 			cctx, cancel := context.WithTimeout(ctx, n.timeout(20*time.Second))
 			err := n.sendTo(cctx, id, method, in, out)
 			cancel()
@@ -73,7 +57,7 @@ func (n *Node) handleJoin(ctx context.Context, r joinRequest) (rep joinReply, er
 		defer cancel()
 		return rep, n.ask(ctx, "topo.join", r, &rep)
 	case errors.As(err, &rej):
-		n.log.info("raft_topology", "rejected join request from %s: %s", r.HostID, rej.reason)
+		n.log.info("raft_topology", "rejected join request from %s: %s", r.Node.HostID, rej.reason)
 		return joinReply{Rejected: rej.reason}, nil
 	}
 	return rep, err
@@ -82,32 +66,27 @@ func (n *Node) handleJoin(ctx context.Context, r joinRequest) (rep joinReply, er
 // placeJoin checks a join or replace request and stores it.
 func (n *Node) placeJoin(ctx context.Context, r joinRequest) error {
 	return n.g0.propose(ctx, func(t *topology) error {
-		if x := t.node(r.HostID); x != nil {
-			if x.State != rules.Left && x.Nonce == r.Nonce {
+		y := r.Node
+		if x := t.node(y.HostID); x != nil {
+			if x.State != rules.Left && x.Nonce == y.Nonce {
 				return errNoChange // the same process, asking again after a lost answer
 			}
 			return &rejection{rules.AskedBefore(x.State)}
 		}
-		kind := rules.Join
-		if r.Replaces != "" {
-			kind = rules.Replace
-			q := rules.Replacement{
-				Target: r.Replaces, Ignore: r.Ignore, New: rules.Place{DC: r.DC, Rack: r.Rack, ZeroToken: r.ZeroToken}, OtherDown: n.v.OtherDown(),
-			}
-			if old := t.node(r.Replaces); old != nil {
-				q.Old = rules.Place{DC: old.DC, Rack: old.Rack, ZeroToken: old.ZeroToken}
+		y.State, y.Request, y.RequestID = rules.None, rules.Join, newTaskID()
+		if y.Replaces != "" {
+			y.Request = rules.Replace
+			q := rules.Replacement{Target: y.Replaces, Ignore: y.Ignore, New: y.place(), OtherDown: n.v.OtherDown()}
+			if old := t.node(y.Replaces); old != nil {
+				q.Old = old.place()
 			}
 			if why := q.Refused(t, n.gossip.alive); why != "" {
 				return &rejection{why}
 			}
-			t.IgnoredNodes = addUnique(t.IgnoredNodes, rules.Bans(r.Replaces, r.Ignore)...)
+			t.IgnoredNodes = addUnique(t.IgnoredNodes, rules.Bans(y.Replaces, y.Ignore)...)
 		}
-		id := newTaskID()
-		t.Nodes[r.HostID] = &topoNode{
-			HostID: r.HostID, IP: r.IP, DC: r.DC, Rack: r.Rack, State: rules.None, Request: kind, RequestID: id,
-			Replaces: r.Replaces, Ignore: r.Ignore, Nonce: r.Nonce, Features: r.Features, ZeroToken: r.ZeroToken,
-		}
-		t.Tasks = append(t.Tasks, &topoTask{ID: id, Type: kind, HostID: r.HostID, Replaces: r.Replaces, State: "running", Start: time.Now().UTC()})
+		t.Nodes[y.HostID] = &y
+		t.addTask(&y)
 		return nil
 	})
 }
@@ -148,7 +127,7 @@ func (n *Node) placeRequest(ctx context.Context, r topologyRequest) (topologyReq
 			t.IgnoredNodes = addUnique(t.IgnoredNodes, rules.Bans(r.ID, r.Ignore)...)
 		}
 		x.Request, x.RequestID, x.Ignore = r.Kind, id, r.Ignore
-		t.Tasks = append(t.Tasks, &topoTask{ID: id, Type: r.Kind, HostID: r.ID, State: "running", Start: time.Now().UTC()})
+		t.addTask(x)
 		return nil
 	})
 	return topologyRequestReply{TaskID: id}, err
@@ -156,52 +135,22 @@ func (n *Node) placeRequest(ctx context.Context, r topologyRequest) (topologyReq
 
 // decommission leaves the cluster. It returns when the node has left, however long that takes.
 func (n *Node) decommission(ctx context.Context) error {
-	n.mu.Lock()
-	mode := n.mode
-	busy := n.opRunning
-	if mode == rules.ModeNormal && !busy {
-		n.opRunning = true
+	if m := n.Mode(); m != rules.ModeNormal {
+		return runtimeErrorf("Node in %s state; wait for status to become normal or restart", m)
 	}
-	n.mu.Unlock()
-	if busy {
-		return runtimeErrorf("Operation decommission is in progress, try again")
-	}
-	if mode != rules.ModeNormal {
-		return runtimeErrorf("Node in %s state; wait for status to become normal or restart", mode)
-	}
-	defer func() {
-		n.mu.Lock()
-		n.opRunning = false
-		n.mu.Unlock()
-	}()
 	n.log.info("api", "decommission")
 	var rep topologyRequestReply
 	if err := n.ask(ctx, "topo.request", topologyRequest{Kind: rules.Leave, ID: n.hostID}, &rep); err != nil {
 		return runtimeErrorf("%v", err)
 	}
 	n.setMode(rules.ModeLeaving)
-	text, err := n.awaitDecommission(ctx, rep.TaskID)
-	if err != nil {
-		return err
-	}
+	// Until the coordinator has called topo.left (handleLeft).
+	text, err := n.awaitTask(ctx, rep.TaskID, func(*topoTask) bool { return n.Mode() == rules.ModeDecommissioned })
 	if text != "" {
 		n.setMode(rules.ModeNormal)
 		return runtimeErrorf("Decommission failed. See earlier errors (%s)", text)
 	}
-	return nil
-}
-
-// awaitDecommission waits until the coordinator has called topo.left (handleLeft) or the request has failed; it returns the request's error.
-func (n *Node) awaitDecommission(ctx context.Context, task string) (text string, err error) {
-	err = n.await(ctx, func() bool {
-		t := n.g0.state().task(task)
-		failed := n.Mode() != rules.ModeDecommissioned && t != nil && t.State == "failed"
-		if failed {
-			text = t.Error
-		}
-		return failed || n.Mode() == rules.ModeDecommissioned
-	})
-	return text, err
+	return err
 }
 
 // await returns when something holds: it looks at each change of group 0, and every now and then.
@@ -242,14 +191,11 @@ func (n *Node) removeNode(ctx context.Context, hostID string, ignore []string) e
 	if err := n.ask(ctx, "topo.request", topologyRequest{Kind: rules.Remove, ID: hostID, Ignore: ignore}, &rep); err != nil {
 		return runtimeErrorf("%v", err)
 	}
-	text, err := n.awaitTask(ctx, rep.TaskID)
-	if err != nil {
-		return err
-	}
+	text, err := n.awaitTask(ctx, rep.TaskID, func(t *topoTask) bool { return t != nil && t.State == "done" })
 	if text != "" {
 		return runtimeErrorf("Removenode failed. See earlier errors (%s)", text)
 	}
-	return nil
+	return err
 }
 
 // drainNode is `nodetool drain`: CQL and gossip end, system.local is flushed, the process goes on.

@@ -38,14 +38,6 @@ type apiCall struct {
 	param string // what {x} stood for
 }
 
-// required returns a parameter that must be there.
-func (c apiCall) required(name string) (string, error) {
-	if v := c.FormValue(name); v != "" {
-		return v, nil
-	}
-	return "", badParam("Missing mandatory parameter '%s'", name)
-}
-
 // void is the answer of a call that returns nothing: 200 and no body.
 type void struct{}
 

@@ -147,10 +147,7 @@ func (n *Node) apiSchema(apiCall) (any, error) {
 }
 
 func (n *Node) apiRemoveNode(c apiCall) (any, error) {
-	id, err := c.required("host_id")
-	if err != nil {
-		return nil, err
-	}
+	id := c.FormValue("host_id")
 	if _, err := uuid.Parse(id); err != nil {
 		return nil, badParam("Cannot parse host ID %s", id)
 	}

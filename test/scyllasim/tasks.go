@@ -144,6 +144,15 @@ func (s *topology) task(id string) *topoTask {
 	return nil
 }
 
+// addTask begins a task for the request of a node.
+func (s *topology) addTask(x *topoNode) {
+	t := &topoTask{ID: x.RequestID, Type: x.Request, HostID: x.HostID, State: "running", Start: time.Now().UTC()}
+	if x.Request == rules.Replace {
+		t.Replaces = x.Replaces
+	}
+	s.Tasks = append(s.Tasks, t)
+}
+
 func (s *topology) finishTask(id, errText string, now time.Time) {
 	t := s.task(id)
 	if t == nil || t.State != "running" {
@@ -155,15 +164,14 @@ func (s *topology) finishTask(id, errText string, now time.Time) {
 	}
 }
 
-// awaitTask waits for the end of a task and returns its error text, "" for success.
-func (n *Node) awaitTask(ctx context.Context, id string) (text string, err error) {
+// awaitTask waits until a task is done or has failed, and returns its error text.
+func (n *Node) awaitTask(ctx context.Context, id string, done func(t *topoTask) bool) (text string, err error) {
 	err = n.await(ctx, func() bool {
 		t := n.g0.state().task(id)
-		ended := t != nil && t.State != "running"
-		if ended {
+		if t != nil {
 			text = t.Error
 		}
-		return ended
+		return text != "" || done(t)
 	})
 	return text, err
 }

@@ -54,18 +54,8 @@ type topoNode struct {
 }
 
 func (s *topology) clone() *topology {
-	b, err := json.Marshal(s)
-	if err != nil {
-		return &topology{}
-	}
-	var c topology
-	if json.Unmarshal(b, &c) != nil {
-		return &topology{}
-	}
-	if c.Nodes == nil {
-		c.Nodes = map[string]*topoNode{}
-	}
-	return &c
+	b, _ := json.Marshal(s)
+	return decodeTopology(b)
 }
 
 // sorted returns the nodes in order of host ID, so that every walk over them is repeatable.
@@ -101,6 +91,10 @@ func (s *topology) Normal() []string {
 }
 
 func (s *topology) Ignored(id string) bool { return s != nil && slices.Contains(s.IgnoredNodes, id) }
+
+func (n *topoNode) place() rules.Place {
+	return rules.Place{DC: n.DC, Rack: n.Rack, ZeroToken: n.ZeroToken}
+}
 
 // owner reports whether a node in this state owns normal tokens.
 func (n *topoNode) owner() bool {
