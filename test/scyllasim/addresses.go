@@ -17,7 +17,7 @@ func (n *Node) sendTo(ctx context.Context, hostID, method string, in, out any) e
 	if !ok {
 		return fmt.Errorf("no address for host %s", hostID)
 	}
-	_, err := n.tr.call(ctx, hostID, ip, method, in, out)
+	err := n.tr.call(ctx, hostID, ip, method, in, out)
 	if errors.Is(err, io.EOF) {
 		n.dropped.Store(true)
 	}

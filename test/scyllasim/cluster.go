@@ -146,10 +146,8 @@ func (c *Cluster) WaitAllUp(ctx context.Context) error {
 		if why == "" {
 			return nil
 		}
-		select {
-		case <-ctx.Done():
-			return fmt.Errorf("wait for all nodes to be up: %s: %w", why, ctx.Err())
-		case <-running[0].clock.After(200 * time.Millisecond):
+		if err := running[0].clock.sleep(ctx, 200*time.Millisecond); err != nil {
+			return fmt.Errorf("wait for all nodes to be up: %s: %w", why, err)
 		}
 	}
 }

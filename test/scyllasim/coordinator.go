@@ -49,11 +49,7 @@ func (n *Node) coordinate(ctx context.Context) {
 		if worked && err == nil {
 			continue
 		}
-		select {
-		case <-ctx.Done():
-			return
-		case <-n.clock.After(coordinatorInterval):
-		}
+		_ = n.clock.sleep(ctx, coordinatorInterval)
 	}
 }
 
@@ -153,14 +149,10 @@ func (n *Node) respond(j topoNode, reason string) {
 	ctx, cancel := context.WithTimeout(n.ctx, n.timeout(10*time.Second))
 	defer cancel()
 	for ctx.Err() == nil {
-		_, err := n.tr.call(ctx, j.HostID, j.IP, "join.response", joinResponse{Reason: reason}, nil)
-		if err == nil {
+		if n.tr.call(ctx, j.HostID, j.IP, "join.response", joinResponse{Reason: reason}, nil) == nil {
 			return
 		}
-		select {
-		case <-ctx.Done():
-		case <-n.clock.After(time.Second):
-		}
+		_ = n.clock.sleep(ctx, time.Second)
 	}
 }
 

@@ -31,7 +31,7 @@ func (n *Node) shadowRound(seeds []string) ([]topoNode, error) {
 		for _, ip := range others {
 			ctx, cancel := context.WithTimeout(n.ctx, n.timeout(5*time.Second))
 			var rep discoverReply
-			_, err := n.tr.call(ctx, "", ip, "discover", discoverRequest{}, &rep)
+			err := n.tr.call(ctx, "", ip, "discover", discoverRequest{}, &rep)
 			cancel()
 			if err == nil && rep.Group0 != "" {
 				return rep.Members, nil
@@ -62,7 +62,7 @@ func (n *Node) discover(seeds []string, replacing bool) (string, error) {
 		for _, ip := range targets {
 			ctx, cancel := context.WithTimeout(n.ctx, n.timeout(3*time.Second))
 			var rep discoverReply
-			_, err := n.tr.call(ctx, "", ip, "discover", discoverRequest{IP: n.o.BroadcastAddress, Eligible: eligible}, &rep)
+			err := n.tr.call(ctx, "", ip, "discover", discoverRequest{IP: n.o.BroadcastAddress, Eligible: eligible}, &rep)
 			cancel()
 			switch {
 			case err != nil:

@@ -26,7 +26,7 @@ func (g *gossiper) considerLocked(p *peerView) {
 	g.wg.Go(func() {
 		cctx, cancel := context.WithTimeout(g.ctx, max(g.n.clock.Real(15*time.Second), time.Second))
 		defer cancel()
-		_, err := g.n.tr.call(cctx, id, ip, "gossip.echo", struct{}{}, nil)
+		err := g.n.tr.call(cctx, id, ip, "gossip.echo", struct{}{}, nil)
 		g.mu.Lock()
 		defer g.mu.Unlock()
 		p.echoing = false
@@ -84,7 +84,7 @@ func (g *gossiper) detectPeer(ctx context.Context, id string) {
 		ip := p.st.IP
 		g.mu.Unlock()
 		cctx, cancel := context.WithTimeout(ctx, g.n.clock.Real(d.Most()))
-		_, err := g.n.tr.call(cctx, id, ip, "gossip.echo", struct{}{}, nil)
+		err := g.n.tr.call(cctx, id, ip, "gossip.echo", struct{}{}, nil)
 		cancel()
 		if ctx.Err() != nil {
 			return
@@ -98,10 +98,8 @@ func (g *gossiper) detectPeer(ctx context.Context, id string) {
 			g.mu.Unlock()
 			return
 		}
-		select {
-		case <-ctx.Done():
+		if g.n.clock.sleep(ctx, rules.EchoInterval) != nil {
 			return
-		case <-g.n.clock.After(rules.EchoInterval):
 		}
 	}
 }

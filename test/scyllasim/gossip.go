@@ -134,11 +134,10 @@ func (g *gossiper) stop(ctx context.Context, announce bool) {
 	}
 	g.enabled = false
 	me := *g.me
-	type target struct{ id, ip string }
-	var to []target
-	for id, p := range g.peers {
+	var to []*endpointState
+	for _, p := range g.peers {
 		if p.alive {
-			to = append(to, target{id, p.st.IP})
+			to = append(to, p.st)
 		}
 	}
 	g.mu.Unlock()
@@ -150,8 +149,8 @@ func (g *gossiper) stop(ctx context.Context, announce bool) {
 	var wg sync.WaitGroup
 	for _, t := range to {
 		wg.Go(func() {
-			g.n.log.info("gossip", "Sending a GossipShutdown to %s with generation %d", t.ip, me.Gen)
-			_, _ = g.n.tr.call(cctx, t.id, t.ip, "gossip.shutdown", me, nil)
+			g.n.log.info("gossip", "Sending a GossipShutdown to %s with generation %d", t.IP, me.Gen)
+			_ = g.n.tr.call(cctx, t.HostID, t.IP, "gossip.shutdown", me, nil)
 		})
 	}
 	wg.Wait()
@@ -167,15 +166,14 @@ func (g *gossiper) rounds(ctx context.Context) {
 		c := *g.me
 		c.Ver++
 		g.me = &c
-		type target struct{ id, ip string }
-		var live, down []target
+		var live, down []*endpointState
 		known := map[string]bool{g.me.IP: true}
-		for id, p := range g.peers {
+		for _, p := range g.peers {
 			if p.alive {
-				live = append(live, target{id, p.st.IP})
+				live = append(live, p.st)
 				known[p.st.IP] = true
 			} else if p.st.status() != "shutdown" || rand.IntN(3) == 0 {
-				down = append(down, target{id, p.st.IP})
+				down = append(down, p.st)
 			}
 		}
 		g.mu.Unlock()
@@ -190,17 +188,15 @@ func (g *gossiper) rounds(ctx context.Context) {
 			}
 			for _, ip := range g.seeds {
 				if !known[ip] && !g.n.isMe(ip) {
-					to = append(to, target{"", ip})
+					to = append(to, &endpointState{IP: ip})
 				}
 			}
 		}
 		for _, t := range to {
-			g.wg.Go(func() { g.exchange(ctx, t.id, t.ip) })
+			g.wg.Go(func() { g.exchange(ctx, t.HostID, t.IP) })
 		}
-		select {
-		case <-ctx.Done():
+		if g.n.clock.sleep(ctx, gossipInterval) != nil {
 			return
-		case <-g.n.clock.After(gossipInterval):
 		}
 	}
 }
@@ -211,7 +207,7 @@ func (g *gossiper) exchange(ctx context.Context, hostID, ip string) {
 	defer cancel()
 	var theirs gossipStates
 	if mine := g.states(); len(mine.States) > 0 {
-		if _, err := g.n.tr.call(cctx, hostID, ip, "gossip.syn", mine, &theirs); err == nil {
+		if err := g.n.tr.call(cctx, hostID, ip, "gossip.syn", mine, &theirs); err == nil {
 			g.merge(theirs.States)
 		}
 	}

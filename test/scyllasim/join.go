@@ -220,7 +220,7 @@ func (n *Node) joinExisting(gen int64, seeds []string, contact, replaces string,
 		n.log.info("raft_topology", "join: sending the join request to %s", contact)
 		ctx, cancel := context.WithTimeout(n.ctx, n.timeout(30*time.Second))
 		var rep joinReply
-		_, err := n.tr.call(ctx, "", contact, "topo.join", req, &rep)
+		err := n.tr.call(ctx, "", contact, "topo.join", req, &rep)
 		cancel()
 		if err == nil && rep.Rejected != "" {
 			return n.rejected(rep.Rejected)

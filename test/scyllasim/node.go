@@ -271,10 +271,7 @@ func (n *Node) drain() {
 	n.stopCQL()
 	if n.gossip != nil && n.gossip.isEnabled() {
 		n.gossip.stop(n.ctx, rules.Announces(n.g0.state().State(n.hostID), n.v.LeavingAnnounces()))
-		select {
-		case <-n.clock.After(2 * time.Second):
-		case <-n.ctx.Done():
-		}
+		_ = n.clock.sleep(n.ctx, 2*time.Second)
 	}
 	if n.tr != nil {
 		n.tr.close()

@@ -4,6 +4,7 @@ package scyllasim
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -115,6 +116,15 @@ func (c *clock) Now() time.Time {
 
 // After fires once d of the node's time has passed.
 func (c *clock) After(d time.Duration) <-chan time.Time { return time.After(c.Real(d)) }
+
+// sleep waits d of the node's time; its error is that of ctx, which ended before.
+func (c *clock) sleep(ctx context.Context, d time.Duration) error {
+	select {
+	case <-c.After(d):
+	case <-ctx.Done():
+	}
+	return ctx.Err()
+}
 
 // Real converts a duration of the node's time to wall time.
 func (c *clock) Real(d time.Duration) time.Duration { return time.Duration(float64(d) / c.speed) }

@@ -38,10 +38,8 @@ func (n *Node) ask(ctx context.Context, method string, in, out any) error {
 				return err
 			}
 		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-n.clock.After(200 * time.Millisecond):
+		if err := n.clock.sleep(ctx, 200*time.Millisecond); err != nil {
+			return err
 		}
 	}
 }

@@ -84,19 +84,19 @@ func (t *transport) serve(c net.Conn) {
 	}
 }
 
-// call sends one request to ip. hostID, if set, is the host ID that must answer; the one that has answered is returned.
-func (t *transport) call(ctx context.Context, hostID, ip, method string, in, out any) (string, error) {
+// call sends one request to ip. hostID, if set, is the host ID that must answer.
+func (t *transport) call(ctx context.Context, hostID, ip, method string, in, out any) error {
 	body, err := json.Marshal(in)
 	if err != nil {
-		return "", err
+		return err
 	}
 	b, err := json.Marshal(rpcRequest{Cluster: t.n.o.ClusterName, From: t.n.hostID, FromIP: t.n.o.BroadcastAddress, To: hostID, Method: method, Body: body})
 	if err != nil {
-		return "", err
+		return err
 	}
 	c, err := t.n.o.Network.dial(ctx, t.n.o.BroadcastAddress, net.JoinHostPort(ip, storagePort))
 	if err != nil {
-		return "", err
+		return err
 	}
 	defer func() { _ = c.Close() }()
 	for _, end := range []context.Context{ctx, t.ctx} {
@@ -121,7 +121,7 @@ func (t *transport) call(ctx context.Context, hostID, ip, method string, in, out
 	case out != nil:
 		err = json.Unmarshal(rep.Body, out)
 	}
-	return rep.HostID, err
+	return err
 }
 
 // close ends all connections at once, as the end of the process does, and returns when no handler runs any more.

@@ -126,10 +126,5 @@ func toolSleep(ctx context.Context, args []string, _ interp.HandlerContext) erro
 	if err != nil {
 		return fmt.Errorf("invalid time interval %q", args)
 	}
-	select {
-	case <-time.After(time.Duration(n * float64(time.Second))):
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
+	return newClock(1).sleep(ctx, time.Duration(n*float64(time.Second)))
 }

@@ -53,12 +53,7 @@ func (n *Node) streamTo(ctx context.Context, x *topoNode) error {
 		return nil
 	}
 	if x.State == rules.Removing || x.HostID == n.hostID {
-		select {
-		case <-n.clock.After(n.o.StreamTime):
-			return nil
-		case <-ctx.Done():
-			return ctx.Err()
-		}
+		return n.clock.sleep(ctx, n.o.StreamTime)
 	}
 	cctx, cancel := context.WithCancel(ctx)
 	defer cancel()

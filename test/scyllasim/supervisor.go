@@ -82,7 +82,7 @@ func (s *supervisor) run(ctx context.Context) error {
 				<-ctx.Done()
 				return nil
 			}
-			s.pause(ctx, time.Duration(retries)*s.minUptime)
+			_ = s.clock.sleep(ctx, time.Duration(retries)*s.minUptime)
 			continue
 		}
 		retries = 0
@@ -93,16 +93,9 @@ func (s *supervisor) run(ctx context.Context) error {
 			return nil
 		}
 		s.say("INFO exited: scylla (exit status %d; not expected)", code)
-		s.pause(ctx, s.minUptime/2)
+		_ = s.clock.sleep(ctx, s.minUptime/2)
 	}
 	return nil
-}
-
-func (s *supervisor) pause(ctx context.Context, d time.Duration) {
-	select {
-	case <-s.clock.After(d):
-	case <-ctx.Done():
-	}
 }
 
 // watch waits for the program's end; ended is false where ctx ends first. A program that has run for the least time is RUNNING.

@@ -29,10 +29,8 @@ func (n *Node) drive(ctx context.Context, t *topoNode) error {
 	case rules.ReadNew:
 		if err := n.barrier(ctx, t); err != nil {
 			n.log.error("raft_topology", "transition_state::write_both_read_new, global_token_metadata_barrier failed, error %v", err)
-			select {
-			case <-n.clock.After(rules.RingDelay):
-			case <-ctx.Done():
-				return ctx.Err()
+			if err := n.clock.sleep(ctx, rules.RingDelay); err != nil {
+				return err
 			}
 		}
 		return n.advance(ctx, t)
@@ -95,7 +93,7 @@ func (n *Node) accept(ctx context.Context, x *topoNode) error {
 	cctx, cancel := context.WithTimeout(ctx, n.timeout(45*time.Second))
 	defer cancel()
 	stop := n.abandonWhenDown(cctx, cancel, x.HostID)
-	_, err := n.tr.call(cctx, x.HostID, x.IP, "join.response", joinResponse{Accept: true, Alive: need}, nil)
+	err := n.tr.call(cctx, x.HostID, x.IP, "join.response", joinResponse{Accept: true, Alive: need}, nil)
 	stop()
 	if err != nil {
 		if ctx.Err() != nil {
@@ -108,26 +106,18 @@ func (n *Node) accept(ctx context.Context, x *topoNode) error {
 
 // abandonWhenDown calls cancel when gossip marks the node DOWN. The returned function ends the watch.
 func (n *Node) abandonWhenDown(ctx context.Context, cancel context.CancelFunc, id string) func() {
-	done := make(chan struct{})
+	ctx, stop := context.WithCancel(ctx)
 	n.wg.Go(func() {
-		seen := false
-		for {
+		for seen := false; ctx.Err() == nil; _ = n.clock.sleep(ctx, 500*time.Millisecond) {
 			alive := n.gossip.alive(id)
-			seen = seen || alive
 			if seen && !alive {
 				cancel()
 				return
 			}
-			select {
-			case <-done:
-				return
-			case <-ctx.Done():
-				return
-			case <-n.clock.After(500 * time.Millisecond):
-			}
+			seen = alive
 		}
 	})
-	return sync.OnceFunc(func() { close(done) })
+	return stop
 }
 
 type barrierRequest struct {
