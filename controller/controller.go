@@ -254,7 +254,7 @@ func register(mgr ctrl.Manager, v validated, progress *kube.Progress, k *kind) e
 			return fmt.Errorf("register the tracker of views: %w", err)
 		}
 	}
-	served, err := newViewServer(v.ViewBindAddress, mgr.Elected(), tracker.Offered, log.With("controller", "views"))
+	served, err := newViewServer(v.ViewBindAddress, mgr.Elected(), tracker.Served, log.With("controller", "views"))
 	if err != nil {
 		return err
 	}

@@ -54,20 +54,10 @@ func (s *state) measure(now time.Time) metrics.View {
 	return out
 }
 
-// Served returns a copy of the view in a cluster's report, and the time since its content was last
-// verified, by this process's clock. Errors: viewwire.ErrNotLeading, viewwire.ErrUnknown,
-// viewwire.ErrNone.
+// Served returns the view in a cluster's report, and the time since its content was last verified,
+// by this process's clock. Its lists never change. Errors: viewwire.ErrNotLeading,
+// viewwire.ErrUnknown, viewwire.ErrNone.
 func (t *Tracker) Served(key types.NamespacedName) (*viewwire.View, error) {
-	v, err := t.Offered(key)
-	if err == nil {
-		v.Complete(v)
-		v.Complete = nil
-	}
-	return v, err
-}
-
-// Offered is Served without the copy, which Complete makes.
-func (t *Tracker) Offered(key types.NamespacedName) (*viewwire.View, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	s := t.clusters[key]
@@ -79,27 +69,6 @@ func (t *Tracker) Offered(key types.NamespacedName) (*viewwire.View, error) {
 	case !s.leads:
 		return nil, viewwire.ErrNotLeading
 	}
-	now, offered, evidence := t.o.Clock.Now(), s.offered, s.evidence // neither changes later
-	v := &viewwire.View{ReportUID: s.report, AgeMillis: now.Sub(s.held).Milliseconds()}
-	v.Epoch, v.Seq = offered.Epoch, offered.Seq
-	v.Complete = func(v *viewwire.View) {
-		v.StatusReportView = *offered.DeepCopy()
-		v.HeartbeatAgeMillis = t.heartbeatAges(key.Namespace, evidence, now)
-	}
-	return v, nil
-}
-
-func (t *Tracker) heartbeatAges(namespace string, of []view.Sighting, now time.Time) map[string]int64 {
-	var ages map[string]int64
-	heard := t.heard(namespace)
-	for i := range of {
-		e := &of[i]
-		if h := heard(e.Ref.Member); e.Heartbeat() != nil && !h.Advanced.IsZero() {
-			if ages == nil {
-				ages = map[string]int64{}
-			}
-			ages[e.Ref.Member] = now.Sub(h.Advanced).Milliseconds()
-		}
-	}
-	return ages
+	return &viewwire.View{StatusReportView: *s.offered, ReportUID: s.report,
+		AgeMillis: t.o.Clock.Now().Sub(s.held).Milliseconds()}, nil
 }

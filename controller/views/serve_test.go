@@ -3,7 +3,6 @@
 package views_test
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"net/http"
@@ -14,9 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/kubectl-scylla/kubectl-scylla/controller/heartbeats"
 	"github.com/kubectl-scylla/kubectl-scylla/controller/metrics"
-	"github.com/kubectl-scylla/kubectl-scylla/controller/views"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/peer/viewwire"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/view"
@@ -117,22 +114,6 @@ func TestAViewThatWasNotKeptWholeIsNotServed(t *testing.T) {
 	b.served(nil)
 }
 
-func TestTheServedViewSaysHowOldHeartbeatsAre(t *testing.T) {
-	b, all := withHeartbeats(t)
-	b.live(5, all)
-	b.assemble()
-	b.Written(key, "report-1", b.stored)
-	all[1].stop()
-	b.live(2, []*reporter{all[0], all[2]})
-	v, err := b.Served(key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if a, c := v.HeartbeatAgeMillis["demo-rack1-0"], v.HeartbeatAgeMillis["demo-rack2-0"]; len(v.HeartbeatAgeMillis) != 3 || a != 0 || c != (2*view.Interval).Milliseconds() {
-		t.Errorf("%v", v.HeartbeatAgeMillis)
-	}
-}
-
 // The metrics of a view are of the stored one, and only while this process makes its views.
 func TestWhatIsMeasuredOfTheView(t *testing.T) {
 	b := newBench(t)
@@ -163,44 +144,27 @@ func TestWhatIsMeasuredOfTheView(t *testing.T) {
 	}
 }
 
-// A client that has the view gets its age alone: for that, no view is copied and no member's heartbeat is looked up.
-func TestWhoHasTheViewCostsNoCopyOfIt(t *testing.T) {
+// A client that has the view gets its age alone.
+func TestWhoHasTheViewGetsItsAgeAlone(t *testing.T) {
 	b := newBench(t)
-	beats := &counted{}
-	b.Tracker = views.New(views.Options{Clock: b.clock, Epoch: func(context.Context) (int64, error) { return 1, nil }, Heartbeats: beats})
 	b.assemble()
 	b.Written(key, "report-1", b.stored)
 	get := func(tag string) *httptest.ResponseRecorder {
 		w, r := httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, viewwire.Path+"?namespace="+key.Namespace+"&name="+key.Name, http.NoBody)
 		r.Header.Set("If-None-Match", tag)
-		viewwire.Handler(b.Offered).ServeHTTP(w, r)
+		viewwire.Handler(b.Served).ServeHTTP(w, r)
 		return w
 	}
-	beats.heard = 0
 	first := get("")
-	if first.Code != http.StatusOK || beats.heard == 0 {
-		t.Fatalf("%d, %d heartbeats looked up", first.Code, beats.heard)
-	}
 	full, err := b.Served(key)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := (&viewwire.View{}); json.Unmarshal(first.Body.Bytes(), got) != nil || cmp.Diff(full, got) != "" {
-		t.Errorf("answered %s", first.Body)
+	if got := (&viewwire.View{}); first.Code != http.StatusOK || json.Unmarshal(first.Body.Bytes(), got) != nil || cmp.Diff(full, got) != "" {
+		t.Errorf("%d, answered %s", first.Code, first.Body)
 	}
-	beats.heard = 0
 	again := get(first.Header().Get("ETag"))
-	if again.Code != http.StatusNotModified || again.Body.Len() > 0 || again.Header().Get(viewwire.AgeHeader) != "0" || beats.heard > 0 {
-		t.Errorf("%d with %d bytes, age %q, %d heartbeats looked up", again.Code, again.Body.Len(), again.Header().Get(viewwire.AgeHeader), beats.heard)
+	if again.Code != http.StatusNotModified || again.Body.Len() > 0 || again.Header().Get(viewwire.AgeHeader) != "0" {
+		t.Errorf("%d with %d bytes, age %q", again.Code, again.Body.Len(), again.Header().Get(viewwire.AgeHeader))
 	}
-}
-
-// counted counts the heartbeats that are looked up.
-type counted struct{ heard int }
-
-func (c *counted) Ask(context.Context, []heartbeats.Target) {}
-func (c *counted) Wait()                                    {}
-func (c *counted) Heard(types.NamespacedName) view.Heartbeat {
-	c.heard++
-	return view.Heartbeat{}
 }

@@ -42,12 +42,6 @@ type View struct {
 	// AgeMillis is the view's age by the monotonic clock of the sender. The client adds the time
 	// since its request.
 	AgeMillis int64 `json:"ageMillis"`
-	// HeartbeatAgeMillis is the time since each member's heartbeat last advanced, by member;
-	// members without one are left out.
-	HeartbeatAgeMillis map[string]int64 `json:"heartbeatAgeMillis,omitempty"`
-	// Complete sets the fields other than the report, the stamp and the age; nil if all are set. A
-	// client that has the view needs no more.
-	Complete func(*View) `json:"-"`
 }
 
 // Age returns the age of the view when it was sent.
@@ -104,9 +98,6 @@ func answer(w http.ResponseWriter, r *http.Request, v *View) {
 	if r.Header.Get("If-None-Match") == tag {
 		w.WriteHeader(http.StatusNotModified)
 		return
-	}
-	if v.Complete != nil {
-		v.Complete(v)
 	}
 	body, err := json.Marshal(v)
 	if err != nil {

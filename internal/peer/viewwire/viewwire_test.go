@@ -36,7 +36,7 @@ func serve(t *testing.T, h http.Handler) (string, *http.Client) {
 func TestAViewIsHandedOnAsItIs(t *testing.T) {
 	want := &viewwire.View{
 		StatusReportView: api.StatusReportView{Epoch: 3, Seq: 44, Members: []api.StatusReportViewMember{{Name: "demo-rack1-0", State: api.NodeStatusDown, Contact: api.ContactHeartbeat}}},
-		AgeMillis:        1500, HeartbeatAgeMillis: map[string]int64{"demo-rack1-0": 7000},
+		AgeMillis:        1500,
 	}
 	address, c := serve(t, viewwire.Handler(func(k types.NamespacedName) (*viewwire.View, error) {
 		if k != key {
