@@ -52,6 +52,11 @@ func (g *Gate) again(changed cluster.Kinds) (bootstrap.Verdict, bool) {
 	return v, true
 }
 
+// unanswered reports whether the API server or the controller does not respond.
+func unanswered(v bootstrap.Verdict) bool {
+	return waitsFor(v, words.APIUnreachable, words.ControllerSilent)
+}
+
 func onlyPending(v bootstrap.Verdict) bool {
 	return !slices.ContainsFunc(v.Blockers, func(x matrix.Blocker) bool { return x.Reason != words.PermitPending })
 }
@@ -64,7 +69,7 @@ func (g *Gate) pause(v bootstrap.Verdict) time.Duration {
 	case waitsFor(v, words.ControllerSilent) && !g.ByPermits():
 		// A running controller renews its Lease every two seconds.
 		return shortest
-	case waitsFor(v, words.PermitForOther, words.ViewHeld, words.Isolated) || waitsFor(v, noView...) && g.ByPermits():
+	case waitsFor(v, words.PermitForOther, words.ViewHeld, words.Isolated) || unanswered(v) && g.ByPermits():
 		// the next view, or a relayed one, may remove them; a change of the view wakes at once
 		return g.policy.PeerCheck.Duration
 	case v.Pause != 0:

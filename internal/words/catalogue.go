@@ -459,10 +459,6 @@ var (
 	ReporterHasOtherRow = define("ReporterHasOtherRow", "its status report differs from its Pod's annotation")
 	BarrierFound        = define("BarrierFound", "{why}")
 
-	RelaysAreFresh = define("RelaysAreFresh",
-		"only this Pod cannot reach the API server: {answering} other members' reporters respond with a current controller view, but a barrier never opens on a relayed controller view ({error})")
-	RelaysAreOld = define("RelaysAreOld",
-		"{answering} other members' reporters respond, but have no current controller view either ({error})")
 	ReachMembers = define("ReachMembers",
 		"check that this Pod can reach the API server and the other members' reporters (port 8083); check NetworkPolicies and the Kubernetes node's network")
 

@@ -198,7 +198,7 @@ func TestARelayedViewNeverOpens(t *testing.T) {
 	}
 }
 
-// A silent controller, and a Pod that reaches nothing, are distinguished. Neither ever opens.
+// A Pod that reaches nothing is distinguished from a controller, and an API server, that do not respond. None of them ever opens.
 func TestIsolatedAndControllerSilentAreToldApart(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -207,21 +207,15 @@ func TestIsolatedAndControllerSilentAreToldApart(t *testing.T) {
 		reason string
 		words  string
 	}{
-		"the view stands still, no reporter answers": {nil, silentNetwork, "Isolated", "no other member's reporter responds"},
-		"the view stands still, reporters answer without one": {
-			nil, func(string) (*viewwire.View, error) { return nil, viewwire.ErrNone }, "ControllerSilent", "has not seen the controller view advance",
-		},
-		"the view stands still, one reporter answers": {nil, func(m string) (*viewwire.View, error) {
+		"the view stands still":                       {nil, silentNetwork, "ControllerSilent", "has not seen the controller view advance"},
+		"the API server is away, no reporter answers": {errors.New("connection refused"), silentNetwork, "Isolated", "no other member's reporter responds"},
+		"the API server is away, one reporter answers": {errors.New("connection refused"), func(m string) (*viewwire.View, error) {
 			if m == "demo-rack1-0" {
 				return nil, viewwire.ErrUnknown
 			}
 			return nil, errUnreachable
-		}, "ControllerSilent", "has not seen the controller view advance"},
-		"the API server is away, no reporter answers": {errors.New("connection refused"), silentNetwork, "Isolated", "no other member's reporter responds"},
-		"the API server is away, reporters have an old view": {
-			errors.New("connection refused"), func(string) (*viewwire.View, error) { return nil, viewwire.ErrNone }, "ControllerSilent", "2 of 2 other members' reporters respond, but have no current controller view either",
-		},
-		"the API server is away for this Pod alone": {errors.New("connection refused"), handsOn(1, 1, time.Second, nil), "APIUnreachable", "2 of 2 other members' reporters respond with a current controller view"},
+		}, "APIUnreachable", "connection refused"},
+		"the API server is away, reporters have a view": {errors.New("connection refused"), handsOn(1, 1, time.Second, nil), "APIUnreachable", "connection refused"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -271,13 +265,13 @@ func TestAnAPIServerThatHangsDoesNotMakeItIsolated(t *testing.T) {
 		w.setFailure(context.DeadlineExceeded)
 		time.Sleep(10 * time.Minute)
 		stillWaiting(t, done)
-		if log := w.logged(); strings.Contains(log, "Isolated") || !strings.Contains(log, "ControllerSilent") {
+		if log := w.logged(); strings.Contains(log, "Isolated") || !strings.Contains(log, "APIUnreachable") {
 			t.Error(log)
 		}
 	})
 }
 
-// A barrier asks each member once, right before it opens; and each five seconds, once no view is fresh. With policy reports it asks none. It sends the view that it has.
+// A barrier asks each member once, right before it opens; and each five seconds, once the API server does not answer. With policy reports it asks none. It sends the view that it has.
 func TestHowOftenReportersAreAsked(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, n := withRelays(t, permittedView())
@@ -294,7 +288,8 @@ func TestHowOftenReportersAreAsked(t *testing.T) {
 		if got := n.count(); got > 0 {
 			t.Errorf("asked %d times while the view advances", got)
 		}
-		time.Sleep(4 * time.Minute) // the controller is away
+		w.setFailure(errors.New("connection refused"))
+		time.Sleep(4 * time.Minute)
 		got := n.count()
 		if got < 2*38 || got > 2*49 {
 			t.Errorf("asked %d times in 4 minutes, 2 members", got)
@@ -303,6 +298,7 @@ func TestHowOftenReportersAreAsked(t *testing.T) {
 			t.Errorf("told them %q", n.have)
 		}
 		stillWaiting(t, done)
+		w.setFailure(nil)
 		renewing(2) // until its age is known
 		w.setSilent("demo-rack1-0", nil)
 		renewing(4)
