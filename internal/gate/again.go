@@ -19,24 +19,20 @@ type earlier struct {
 	verdict bootstrap.Verdict
 }
 
-// again returns the last verdict if no more than the cluster report has changed, and its view still
+// again returns the last verdict if only the cluster report has changed since, and its view still
 // has no permit of this member. A view is written every few seconds while any permit is open, and
 // wakes every barrier: only the report is read then. At intervals, and with a permit, the caller
 // reads everything: only that can open.
 func (g *Gate) again(changed cluster.Kinds) (bootstrap.Verdict, bool) {
-	v, now := g.last.verdict, g.reads.Now()
-	limit, pending := reevaluate, onlyPending(v)
-	if pending {
+	v, now, limit := g.last.verdict, g.reads.Now(), reevaluate
+	if onlyPending(v) {
 		limit = repeat
 	}
-	if g.last.at.IsZero() || changed&^cluster.KindStatusReport != 0 || now.Sub(g.last.at) >= limit {
+	if changed != cluster.KindStatusReport || g.last.at.IsZero() || now.Sub(g.last.at) >= limit {
 		return v, false
 	}
 	r, trouble := g.reads.Report()
 	if trouble != nil || !g.adopt(r, g.seen.Name) {
-		return v, false
-	}
-	if silent, _ := g.silent(now); !silent.IsZero() {
 		return v, false
 	}
 	p := bootstrap.Permission{View: g.permits.views.Latest()}
@@ -44,11 +40,10 @@ func (g *Gate) again(changed cluster.Kinds) (bootstrap.Verdict, bool) {
 		func(x api.StatusReportViewPermit) bool { return x.Member == g.Member }) {
 		return v, false
 	}
-	g.permits.heard = now
-	if pending {
-		return wait(v, p.Blockers(v.Self, "", nil)...), true
+	g.permits.heard, v.Blockers = now, slices.Clone(v.Blockers)
+	if limit == repeat {
+		v = wait(v, p.Blockers(v.Self, "", nil)...)
 	}
-	v.Blockers = slices.Clone(v.Blockers)
 	return v, true
 }
 
