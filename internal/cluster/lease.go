@@ -135,6 +135,8 @@ type LeaseMonitor struct {
 	renewed time.Time // the Lease's own time; compared only with itself
 	limit   time.Duration
 	since   time.Time // observer's time of the last change, or of the first reading
+	// advanced is true if a renewal by a holder was observed, and no end of the renewals since.
+	advanced bool
 }
 
 // Observe takes a reading of the Lease at the time now (monotonic clock); nil means no Lease. The
@@ -147,7 +149,7 @@ func (m *LeaseMonitor) Observe(l *coordinationv1.Lease, now time.Time) {
 		if first || m.present {
 			m.since = now
 		}
-		m.present, m.limit = false, 2*leaseDefault
+		m.present, m.advanced, m.limit = false, false, 2*leaseDefault
 		return
 	}
 	var renewed time.Time
@@ -156,6 +158,8 @@ func (m *LeaseMonitor) Observe(l *coordinationv1.Lease, now time.Time) {
 	}
 	// A new holder's renewal may be earlier than the old holder's if their clocks differ; any
 	// change counts.
+	renews := m.present && !renewed.Equal(m.renewed)
+	m.advanced = holder(l) != "" && (renews || m.advanced && now.Sub(m.since) <= m.limit)
 	if first || !m.present || !renewed.Equal(m.renewed) || m.who != holder(l) && holder(l) != "" {
 		m.since = now
 	}
@@ -164,6 +168,9 @@ func (m *LeaseMonitor) Observe(l *coordinationv1.Lease, now time.Time) {
 		m.who = h
 	}
 }
+
+// Advances reports whether a renewal by the holder was observed.
+func (m *LeaseMonitor) Advances() bool { return m.advanced }
 
 // Silent reports whether no renewal was observed for more than twice the Lease's duration. It
 // returns the last known holder (may be empty) and the start by the observer's clock. It is false

@@ -85,7 +85,7 @@ func Cases() []Case {
 			Case{[]Off{OffDigest}, WrongStart, when(r, before(readPods), 1, RowIsOutdated, 0)},
 		)
 	}
-	return append(out, Case{[]Off{OffLauncher}, KnownLoss, seed(Permits, 9)})
+	return append(out, Case{[]Off{OffLauncher}, KnownLoss, seed(Permits, 22)})
 }
 
 // Worst is the first of Harms that happened; empty for none.
