@@ -59,6 +59,15 @@ func (n *notary) Register(c prometheus.Collector) error {
 	return nil
 }
 
+// MustRegister is Register for promauto.
+func (n *notary) MustRegister(all ...prometheus.Collector) {
+	for _, c := range all {
+		if err := n.Register(c); err != nil {
+			panic(err)
+		}
+	}
+}
+
 // registered returns the metrics of a process.
 func registered(register func(prometheus.Registerer) error) ([]metric, error) {
 	n := &notary{}

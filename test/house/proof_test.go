@@ -18,6 +18,7 @@ var unitOnly = map[string]string{
 	"controller/remote":           "two Kubernetes clusters: test/e2e/remote has two API servers",
 	"controller/scope":            "names and labels, on which every report depends",
 	"controller/write":            "writes to an API server: test/e2e/remote and controller have a real one",
+	"internal/agent/metrics":      "serves what the tests of barrier and reporter read",
 	"internal/api":                "the wire: test/e2e/beside compares it with the Scylla Operator's",
 	"internal/base/atomicfile":    "one step of the file system; what writes by it is named by tests",
 	"internal/base/bounded":       "limits of input, which no healthy cluster reaches",

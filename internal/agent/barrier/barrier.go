@@ -142,9 +142,7 @@ func Run(ctx context.Context, o Options) error {
 	stop := b.serve(&wg)
 	defer func() {
 		cancel()
-		if stop != nil {
-			stop()
-		}
+		stop()
 		b.drain()
 		wg.Wait()
 	}()

@@ -3,67 +3,56 @@
 package barrier
 
 import (
-	"context"
-	"errors"
-	"fmt"
 	"net/http"
 	"sync"
-	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/promhttp"
-
+	"github.com/prometheus/client_golang/prometheus/promauto"
 	corev1 "k8s.io/api/core/v1"
 
+	serving "github.com/kubectl-scylla/kubectl-scylla/internal/agent/metrics"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/base/bounded"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 )
 
 type metrics struct {
-	registry    *prometheus.Registry
-	open        prometheus.Gauge
-	blockers    *prometheus.GaugeVec
-	evaluations prometheus.Counter
-	apiErrors   prometheus.Counter
-	waiting     prometheus.Gauge
-	info        *prometheus.GaugeVec
+	registry               *prometheus.Registry
+	open, waiting          prometheus.Gauge
+	blockers, info         *prometheus.GaugeVec
+	evaluations, apiErrors prometheus.Counter
 }
 
 func newMetrics() *metrics {
-	name := func(n string) string { return "kubectl_scylla_barrier_" + n }
-	m := &metrics{
-		registry: prometheus.NewRegistry(),
-		open: prometheus.NewGauge(prometheus.GaugeOpts{Name: name("open"),
-			Help: "1 when ScyllaDB may start, 0 while it must wait."}),
-		blockers: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: name("blockers"),
-			Help: "Blockers, by reason."}, []string{"reason"}),
-		evaluations: prometheus.NewCounter(prometheus.CounterOpts{Name: name("evaluations_total"),
-			Help: "Reads of the cluster that led to a decision."}),
-		apiErrors: prometheus.NewCounter(prometheus.CounterOpts{Name: name("api_errors_total"),
-			Help: "Failed reads and watches of the API server."}),
-		waiting: prometheus.NewGauge(prometheus.GaugeOpts{Name: name("waiting_since_timestamp_seconds"),
-			Help: "When waiting began, Unix time."}),
-		info: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: name("info"),
-			Help: "Always 1; the labels are the cluster and datacenter of the waiting member, once they are known."},
-			[]string{"namespace", "cluster", "datacenter"}),
-	}
-	m.registry.MustRegister(m.collectors()...)
+	r := prometheus.NewRegistry()
+	m := metricsOf(r)
+	m.registry = r
 	return m
 }
 
-func (m *metrics) collectors() []prometheus.Collector {
-	return []prometheus.Collector{m.open, m.blockers, m.evaluations, m.apiErrors, m.waiting, m.info}
+func metricsOf(r prometheus.Registerer) *metrics {
+	name, to := func(n string) string { return "kubectl_scylla_barrier_" + n }, promauto.With(r)
+	return &metrics{
+		open: to.NewGauge(prometheus.GaugeOpts{Name: name("open"),
+			Help: "1 when ScyllaDB may start, 0 while it must wait."}),
+		blockers: to.NewGaugeVec(prometheus.GaugeOpts{Name: name("blockers"),
+			Help: "Blockers, by reason."}, []string{"reason"}),
+		evaluations: to.NewCounter(prometheus.CounterOpts{Name: name("evaluations_total"),
+			Help: "Reads of the cluster that led to a decision."}),
+		apiErrors: to.NewCounter(prometheus.CounterOpts{Name: name("api_errors_total"),
+			Help: "Failed reads and watches of the API server."}),
+		waiting: to.NewGauge(prometheus.GaugeOpts{Name: name("waiting_since_timestamp_seconds"),
+			Help: "When waiting began, Unix time."}),
+		info: to.NewGaugeVec(prometheus.GaugeOpts{Name: name("info"),
+			Help: "Always 1; the labels are the cluster and datacenter of the waiting member, once they are known."},
+			[]string{"namespace", "cluster", "datacenter"}),
+	}
 }
 
 // RegisterMetrics registers every metric of the barrier, without values, for the documentation.
 func RegisterMetrics(r prometheus.Registerer) error {
-	var errs []error
-	for _, c := range newMetrics().collectors() {
-		errs = append(errs, r.Register(c))
-	}
-	return errors.Join(errs...)
+	metricsOf(r)
+	return nil
 }
 
 // place sets the info metric: the member's namespace, cluster and datacenter.
@@ -89,27 +78,12 @@ func (m *metrics) observe(v bootstrap.Verdict) {
 func (b *barrier) serve(wg *sync.WaitGroup) (stop func()) {
 	b.metrics.waiting.Set(float64(b.started.Unix()))
 	if b.Listen == nil {
-		return nil
+		return func() {}
 	}
 	l, err := b.Listen()
 	if err != nil {
 		b.Log.Warn("metrics are not served", "error", err.Error())
-		return nil
+		return func() {}
 	}
-	mux := http.NewServeMux()
-	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { _, _ = fmt.Fprintln(w, "ok") })
-	mux.Handle("GET /metrics", promhttp.HandlerFor(b.metrics.registry, promhttp.HandlerOpts{}))
-	s := bounded.Server(mux)
-	wg.Go(func() {
-		if err := s.Serve(bounded.Agent.Listener(l)); !errors.Is(err, http.ErrServerClosed) {
-			b.Log.Warn("metrics are no longer served", "error", err.Error())
-		}
-	})
-	return func() {
-		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
-		defer cancel()
-		if s.Shutdown(ctx) != nil {
-			_ = s.Close()
-		}
-	}
+	return serving.Serve(l, http.NewServeMux(), b.metrics.registry, wg, b.Log)
 }

@@ -4,7 +4,6 @@ package reporter
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -13,8 +12,9 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/promhttp"
+	"github.com/prometheus/client_golang/prometheus/promauto"
 
+	serving "github.com/kubectl-scylla/kubectl-scylla/internal/agent/metrics"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/base/bounded"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/peer/pinned"
@@ -41,38 +41,43 @@ type metrics struct {
 }
 
 func newMetrics() *metrics {
-	name := func(n string) string { return "kubectl_scylla_reporter_" + n }
+	r := prometheus.NewRegistry()
+	m := metricsOf(r)
+	m.registry = r
+	return m
+}
+
+func metricsOf(r prometheus.Registerer) *metrics {
+	name, to := func(n string) string { return "kubectl_scylla_reporter_" + n }, promauto.With(r)
 	m := &metrics{
-		registry: prometheus.NewRegistry(),
-		polls: prometheus.NewCounterVec(prometheus.CounterOpts{Name: name("polls_total"),
+		polls: to.NewCounterVec(prometheus.CounterOpts{Name: name("polls_total"),
 			Help: "Polls of the local ScyllaDB, by result: row (a status report) or error."}, []string{"result"}),
-		writes: prometheus.NewCounterVec(prometheus.CounterOpts{Name: name("writes_total"),
+		writes: to.NewCounterVec(prometheus.CounterOpts{Name: name("writes_total"),
 			Help: "Attempts to write this Pod's annotation, by result: ok or error."}, []string{"result"}),
-		flushes: prometheus.NewCounterVec(prometheus.CounterOpts{Name: name("flushes_total"),
+		flushes: to.NewCounterVec(prometheus.CounterOpts{Name: name("flushes_total"),
 			Help: "Requests to flush system.local, by result: ok or error."}, []string{"result"}),
-		observed: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: name("observed_nodes"),
+		observed: to.NewGaugeVec(prometheus.GaugeOpts{Name: name("observed_nodes"),
 			Help: "Nodes in the last status report, by status."}, []string{"status"}),
-		lastPoll: prometheus.NewGauge(prometheus.GaugeOpts{Name: name("last_poll_timestamp_seconds"),
+		lastPoll: to.NewGauge(prometheus.GaugeOpts{Name: name("last_poll_timestamp_seconds"),
 			Help: "When ScyllaDB was last polled, Unix time."}),
-		rowError: prometheus.NewGauge(prometheus.GaugeOpts{Name: name("row_error"),
+		rowError: to.NewGauge(prometheus.GaugeOpts{Name: name("row_error"),
 			Help: "1 while the last poll returned no status report, else 0."}),
-		heartbeats: prometheus.NewCounter(prometheus.CounterOpts{Name: name("heartbeats_total"),
+		heartbeats: to.NewCounter(prometheus.CounterOpts{Name: name("heartbeats_total"),
 			Help: "Polls that returned a status report: each increases the counter of the heartbeat, if it is " +
 				"served."}),
-		reachable: prometheus.NewGauge(prometheus.GaugeOpts{Name: name("controller_reachable"),
+		reachable: to.NewGauge(prometheus.GaugeOpts{Name: name("controller_reachable"),
 			Help: "1 while the leading controller responds with its view, else 0."}),
-		adopted: prometheus.NewCounterVec(prometheus.CounterOpts{Name: name("views_adopted_total"),
+		adopted: to.NewCounterVec(prometheus.CounterOpts{Name: name("views_adopted_total"),
 			Help: "Controller views newer than the last relayed view, by source: controller or report."},
 			[]string{"from"}),
-		viewAge: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: name("view_age_seconds"),
+		viewAge: to.NewGaugeVec(prometheus.GaugeOpts{Name: name("view_age_seconds"),
 			Help: "Age of the controller view that is relayed to barriers; absent while none is relayed."}, nil),
-		viewEpoch: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: name("view_epoch"),
+		viewEpoch: to.NewGaugeVec(prometheus.GaugeOpts{Name: name("view_epoch"),
 			Help: "Epoch of the controller view that is relayed to barriers; absent while none is relayed."}, nil),
-		info: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: name("info"),
+		info: to.NewGaugeVec(prometheus.GaugeOpts{Name: name("info"),
 			Help: "Always 1; the labels are the cluster and datacenter of the member, once they are known."},
 			[]string{"namespace", "cluster", "datacenter"}),
 	}
-	m.registry.MustRegister(m.collectors()...)
 	for _, c := range []*prometheus.CounterVec{m.writes, m.flushes} {
 		c.WithLabelValues("ok")
 		c.WithLabelValues("error")
@@ -83,18 +88,10 @@ func newMetrics() *metrics {
 	return m
 }
 
-func (m *metrics) collectors() []prometheus.Collector {
-	return []prometheus.Collector{m.polls, m.writes, m.flushes, m.observed, m.lastPoll, m.rowError, m.heartbeats,
-		m.reachable, m.adopted, m.viewAge, m.viewEpoch, m.info}
-}
-
 // RegisterMetrics registers every metric of the reporter, without values, for the documentation.
 func RegisterMetrics(r prometheus.Registerer) error {
-	var errs []error
-	for _, c := range newMetrics().collectors() {
-		errs = append(errs, r.Register(c))
-	}
-	return errors.Join(errs...)
+	metricsOf(r)
+	return nil
 }
 
 func (m *metrics) observe(row api.NodeStatusReport, result string, now time.Time) {
@@ -125,7 +122,6 @@ func (m *metrics) followed(answered bool, r *relay) {
 // serve serves l until stop is called.
 func (r *reporter) serve(l net.Listener, wg *sync.WaitGroup) (stop func()) {
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { _, _ = fmt.Fprintln(w, "ok") })
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) {
 		if err := r.ready(); err != nil {
 			http.Error(w, err.Error(), http.StatusServiceUnavailable)
@@ -133,20 +129,7 @@ func (r *reporter) serve(l net.Listener, wg *sync.WaitGroup) (stop func()) {
 		}
 		_, _ = fmt.Fprintln(w, "ok")
 	})
-	mux.Handle("GET /metrics", promhttp.HandlerFor(r.metrics.registry, promhttp.HandlerOpts{}))
-	s := bounded.Server(mux)
-	wg.Go(func() {
-		if err := s.Serve(bounded.Agent.Listener(l)); !errors.Is(err, http.ErrServerClosed) {
-			r.Log.Error("health and metrics are no longer served", "error", err.Error())
-		}
-	})
-	return func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
-		defer cancel()
-		if s.Shutdown(ctx) != nil {
-			_ = s.Close()
-		}
-	}
+	return serving.Serve(l, mux, r.metrics.registry, wg, r.Log)
 }
 
 // serveHeartbeat serves the row, and the controller's view for members that do not receive it,
