@@ -13,6 +13,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -117,7 +118,8 @@ func Run(ctx context.Context, o Options) error {
 	b.reads.barrier = b
 	b.Log = b.Log.With("namespace", o.Namespace, "member", o.Service)
 	if o.Disabled {
-		b.openUnchecked(ctx)
+		b.Log.Info("open: "+words.Of(o.Service, words.New(words.StartsUnprotected)), "decision",
+			string(bootstrap.DecisionUnprotected))
 		return nil
 	}
 	if o.Namespace == "" || o.Service == "" {
@@ -135,7 +137,7 @@ func Run(ctx context.Context, o Options) error {
 	if err := b.connect(); err != nil {
 		return err
 	}
-	b.events = &events{barrier: b}
+	b.events.barrier = b
 
 	var wg sync.WaitGroup
 	ctx, cancel := context.WithCancel(ctx)
@@ -154,7 +156,7 @@ type barrier struct {
 	client  client.WithWatch
 	gate    *gate.Gate
 	reads   reads
-	events  *events
+	events  events
 	metrics *metrics
 	started time.Time
 
@@ -186,7 +188,7 @@ func (b *barrier) wait(ctx context.Context) error {
 			b.opened(ctx, v)
 			return nil
 		case v.Decision == bootstrap.DecisionRefuse:
-			b.events.refused(ctx, v)
+			b.events.emit(ctx, corev1.EventTypeWarning, EventRefused, withNext(v))
 			return b.refuse(v)
 		}
 		b.show(v)
@@ -254,10 +256,7 @@ func (b *barrier) advise(v bootstrap.Verdict) bootstrap.Verdict {
 
 // refuse returns the error of a refusal; the caller prints it.
 func (b *barrier) refuse(v bootstrap.Verdict) error {
-	text := words.Of(v.Self.Name(), v.Summary)
-	if next := nextStep(v); next != "" {
-		text += "; " + next
-	}
+	text := withNext(v)
 	if b.TerminationLog != "" {
 		// Only a file that Kubernetes has created: elsewhere /dev must not be written to.
 		if f, err := os.OpenFile(b.TerminationLog, os.O_WRONLY|os.O_TRUNC, 0); err == nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/gate"
@@ -32,10 +32,10 @@ const (
 )
 
 const (
-	// eventPause is the minimum time between two Events about blockers; the next Event includes the
-	// changes in between. It doubles with each change up to eventRepeat: flapping nodes are one
-	// fact.
-	eventPause = 30 * time.Second
+	// changedEvents is how many Events about changed blockers follow each other at once. After them
+	// there is one in eventRepeat: flapping nodes are one fact. The next Event includes the changes
+	// in between.
+	changedEvents = 5
 	// settling is the minimum duration of a wait for a renewal of the controller's Lease, or for
 	// stabilisation, that causes an Event.
 	settling = 10 * time.Second
@@ -48,15 +48,11 @@ const (
 // events writes Events on the Pod. A failure does not change the barrier's behaviour.
 type events struct {
 	*barrier
-	pod    *corev1.Pod
 	told   string // blockers of the last Event
 	toldAt time.Time
-	reason string // reason of the last Event: a repetition has the same name
-	// changes counts Events in a row with changed blockers; differed is the last time at which the
-	// blockers differed from those in the last Event.
-	changes  int
-	differed time.Time
-	failed   bool
+	reason string    // reason of the last Event: a repetition has the same name
+	full   time.Time // when changedEvents are permitted again; one comes back in each eventRepeat
+	failed bool
 }
 
 func (e *events) waiting(ctx context.Context, v bootstrap.Verdict) {
@@ -74,80 +70,50 @@ func (e *events) waiting(ctx context.Context, v bootstrap.Verdict) {
 	}
 	// Nodes and reasons only; ages and counts change continuously.
 	text := strings.Join(texts(v, time.Time{}), "\n")
-	if text != e.told {
-		e.differed = now
+	if e.full.Before(now) {
+		e.full = now
 	}
-	if now.Sub(e.differed) >= eventRepeat {
-		e.changes = 0
-	}
-	const doublings = 5 // enough to exceed eventRepeat
-	pause := min(eventRepeat, eventPause<<min(e.changes, doublings))
-	if text == e.told {
-		pause = eventRepeat
-	}
-	if e.told != "" && now.Sub(e.toldAt) < pause {
+	switch changed := text != e.told; {
+	case !changed && now.Sub(e.toldAt) < eventRepeat, changed && e.full.Sub(now) > (changedEvents-1)*eventRepeat:
 		return
-	}
-	if e.told != "" && text != e.told {
-		e.reason = EventChanged
-		e.changes++
+	case changed && e.told != "":
+		e.reason, e.full = EventChanged, e.full.Add(eventRepeat)
 	}
 	e.told, e.toldAt = text, now
-	reason := cmp.Or(e.reason, EventWaiting)
-	note := words.Of(v.Self.Name(), v.Summary)
-	if next := nextStep(v); next != "" {
-		note += ". Next step: " + next
-	}
-	e.emit(ctx, kube.Event{Type: corev1.EventTypeWarning, Reason: reason, Note: note})
+	e.emit(ctx, corev1.EventTypeWarning, cmp.Or(e.reason, EventWaiting), withNext(v))
 }
 
 func (e *events) opened(ctx context.Context, v bootstrap.Verdict, svc *corev1.Service) {
-	if v.Decision == bootstrap.DecisionForced {
-		note := words.Of(v.Self.Name(), v.Summary) + " (" + forcedBy(svc) + ")"
-		e.emit(ctx, kube.Event{Type: corev1.EventTypeWarning, Reason: EventForced, Note: note})
-		return
+	typ, reason, note := corev1.EventTypeNormal, EventOpened, words.Of(v.Self.Name(), v.Summary)
+	switch v.Decision {
+	case bootstrap.DecisionForced:
+		typ, reason, note = corev1.EventTypeWarning, EventForced, note+" ("+forcedBy(svc)+")"
+	case bootstrap.DecisionUnprotected:
+		typ = corev1.EventTypeWarning
 	}
-	kind := corev1.EventTypeNormal
-	if v.Decision == bootstrap.DecisionUnprotected {
-		kind = corev1.EventTypeWarning
-	}
-	e.emit(ctx, kube.Event{Type: kind, Reason: EventOpened, Note: words.Of(v.Self.Name(), v.Summary)})
+	e.emit(ctx, typ, reason, note)
 }
 
-func (e *events) refused(ctx context.Context, v bootstrap.Verdict) {
-	note := words.Of(v.Self.Name(), v.Summary)
-	if next := nextStep(v); next != "" {
-		note += "; " + next
-	}
-	e.emit(ctx, kube.Event{Type: corev1.EventTypeWarning, Reason: EventRefused, Note: note})
-}
-
-func (e *events) emit(ctx context.Context, ev kube.Event) {
+func (e *events) emit(ctx context.Context, typ, reason, note string) {
 	ctx, cancel := context.WithTimeout(ctx, eventTimeout)
 	defer cancel()
-	ev.Action, ev.Controller, ev.Instance, ev.Now = "HoldBootstrap", "scylla-agent-barrier", e.Pod, e.Clock.Now()
 	pod, err := e.ownPod(ctx)
 	if err == nil {
-		err = kube.Emit(ctx, e.client, pod, ev)
+		err = kube.Emit(ctx, e.client, pod, kube.Event{Type: typ, Reason: reason, Note: note, Action: "HoldBootstrap",
+			Controller: "scylla-agent-barrier", Instance: e.Pod, Now: e.Clock.Now()})
 	}
 	if err != nil && !e.failed {
 		e.failed = true // logged once: Events only supplement the log
-		e.Log.Warn("cannot write an Event for this Pod", "event", ev.Reason, "error", gate.OneLine(err))
+		e.Log.Warn("cannot write an Event for this Pod", "event", reason, "error", gate.OneLine(err))
 	}
 }
 
 func (e *events) ownPod(ctx context.Context) (*corev1.Pod, error) {
-	if e.pod != nil {
-		return e.pod, nil
-	}
 	pod := &corev1.Pod{}
 	pod.Namespace, pod.Name, pod.UID = e.Namespace, e.Pod, e.PodUID
 	if pod.UID == "" {
-		if err := e.client.Get(ctx, types.NamespacedName{Namespace: e.Namespace, Name: e.Pod}, pod); err != nil {
-			return nil, err
-		}
+		return pod, e.client.Get(ctx, client.ObjectKeyFromObject(pod), pod)
 	}
-	e.pod = pod
 	return pod, nil
 }
 
@@ -168,22 +134,6 @@ func (b *barrier) opened(ctx context.Context, v bootstrap.Verdict) {
 	if b.Launcher == nil || b.events.told != "" { // else the barrier has emitted the same Event
 		b.events.opened(ctx, v, svc)
 	}
-}
-
-// openUnchecked opens a barrier whose own feature gate is off. The Event is published if the API
-// server can be reached.
-func (b *barrier) openUnchecked(ctx context.Context) {
-	v := bootstrap.Verdict{Satisfied: true, Decision: bootstrap.DecisionUnprotected,
-		Self: matrix.Ref{Member: b.Service}, Summary: words.New(words.StartsUnprotected)}
-	b.events = &events{barrier: b}
-	if b.NewClient != nil && b.Namespace != "" && b.Service != "" {
-		if c, err := b.NewClient(); err == nil {
-			b.client = c
-			b.opened(ctx, v)
-			return
-		}
-	}
-	b.Log.Info("open: "+words.Of(b.Service, v.Summary), "decision", string(v.Decision))
 }
 
 // forcedBy returns who forced and why, from the Service.

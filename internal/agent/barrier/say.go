@@ -108,3 +108,12 @@ func nextStep(v bootstrap.Verdict) string {
 	}
 	return ""
 }
+
+// withNext returns the text of a verdict with its next step.
+func withNext(v bootstrap.Verdict) string {
+	text := words.Of(v.Self.Name(), v.Summary)
+	if next := nextStep(v); next != "" {
+		text += "; next step: " + next
+	}
+	return text
+}
