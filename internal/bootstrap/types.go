@@ -27,6 +27,11 @@ const (
 	BootstrappedDecommissioned
 )
 
+// String is for logs.
+func (b Bootstrapped) String() string {
+	return [...]string{"unknown", "no", "yes", "decommissioned"}[b]
+}
+
 // Volume is the known state of the data directory, in addition to the query's answer. The zero
 // value is for a caller that cannot read it, as outside the Pod.
 type Volume uint8
@@ -37,6 +42,11 @@ const (
 	VolumeEmpty             // it has no file of ScyllaDB, not even a commit log
 	VolumeUsed              // it has ScyllaDB's own files
 )
+
+// String is for logs.
+func (v Volume) String() string {
+	return [...]string{"not checked", "not readable", "empty", "used"}[v]
+}
 
 // Input is everything that the decision depends on.
 type Input struct {

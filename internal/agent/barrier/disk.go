@@ -24,11 +24,10 @@ func (b *barrier) self() gate.Self {
 	if l := b.Launcher; l != nil {
 		s.Launcher, s.Just, s.Annotation = true, l.Just, l.Annotation
 	}
-	version, from, err := b.version()
-	switch {
-	case err != nil:
+	version, from, err := release.Effective(b.Version, b.Image)
+	if err != nil {
 		b.Log.Info("the version of ScyllaDB is unknown, using the result of the query unchanged", "reason", err.Error())
-	default:
+	} else {
 		s.Version = &version
 		b.Log.Info("version of ScyllaDB", "version", version.String(), "from", from)
 	}
@@ -50,9 +49,8 @@ func (b *barrier) self() gate.Self {
 		s.Volume = bootstrap.VolumeUsed
 	}
 	s.WasEmpty = b.remember(s.Volume == bootstrap.VolumeEmpty)
-	b.Log.Info("data directory", "bootstrapped", word(s.Disk), "detail", words.Text(s.DiskDetail), "volume",
-		volumeWord(s.Volume),
-		"why", words.Text(s.VolumeDetail), "hostID", s.VolumeHostID)
+	b.Log.Info("data directory", "bootstrapped", s.Disk.String(), "detail", words.Text(s.DiskDetail), "volume",
+		s.Volume.String(), "why", words.Text(s.VolumeDetail), "hostID", s.VolumeHostID)
 	return s
 }
 
@@ -76,15 +74,6 @@ func (b *barrier) remember(empty bool) bool {
 	return empty
 }
 
-func (b *barrier) version() (release.Version, string, error) {
-	if b.Version != "" {
-		v, err := release.Parse(b.Version)
-		return v, "flag --scylla-version", err
-	}
-	v, from, err := release.Effective("", b.Image)
-	return v, from, err
-}
-
 // look returns whether the volume has ScyllaDB's files, or why it is unreadable.
 func look(dir string) (bootstrap.Volume, words.Message) {
 	if dir == "" {
@@ -95,28 +84,4 @@ func look(dir string) (bootstrap.Volume, words.Message) {
 		return v, words.New(words.VolumeNotRead, "dir", dir, "error", err.Error())
 	}
 	return v, words.Message{}
-}
-
-func volumeWord(v bootstrap.Volume) string {
-	switch v {
-	case bootstrap.VolumeUnreadable:
-		return "not readable"
-	case bootstrap.VolumeEmpty:
-		return "no ScyllaDB files"
-	case bootstrap.VolumeUsed:
-		return "has ScyllaDB files"
-	}
-	return "not checked"
-}
-
-func word(d bootstrap.Bootstrapped) string {
-	switch d {
-	case bootstrap.BootstrappedNo:
-		return "no"
-	case bootstrap.BootstrappedYes:
-		return "yes"
-	case bootstrap.BootstrappedDecommissioned:
-		return "decommissioned"
-	}
-	return "unknown"
 }
