@@ -5,14 +5,13 @@ package barrier
 import (
 	"context"
 	"errors"
-	"slices"
+	"net/url"
 	"sync"
 	"time"
 
 	"golang.org/x/sync/errgroup"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/kubectl-scylla/kubectl-scylla/internal/base/bounded"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/gate"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/peer/heartbeat"
@@ -42,17 +41,17 @@ func (r *reads) Confirm(reporters []*cluster.Member, digests map[string]string) 
 		m := reporters[i]
 		switch h := m.Heartbeat(); {
 		case h == nil:
-			silent[i] = unconfirmed(words.New(words.ReporterWithoutTLS))
+			silent[i] = gate.Unconfirmed(words.New(words.ReporterWithoutTLS))
 		case m.HeartbeatAt() == "":
-			silent[i] = unconfirmed(words.New(words.ReporterWithoutAddress))
+			silent[i] = gate.Unconfirmed(words.New(words.ReporterWithoutAddress))
 		case ctx.Err() != nil:
-			silent[i] = unconfirmed(words.New(words.ReporterNotAsked))
+			silent[i] = gate.Unconfirmed(words.New(words.ReporterNotAsked))
 		default:
 			silent[i] = r.confirms(ctx, m, digests[m.Ref.Member])
 			if errors.Is(silent[i], heartbeat.ErrOtherRow) {
-				silent[i] = unconfirmed(words.New(words.ReporterHasOtherRow))
+				silent[i] = gate.Unconfirmed(words.New(words.ReporterHasOtherRow))
 			} else if silent[i] != nil && ctx.Err() != nil {
-				silent[i] = unconfirmed(
+				silent[i] = gate.Unconfirmed(
 					words.New(words.ReporterTimedOut, "address", m.HeartbeatAt(), "limit", askTimeout.String()))
 			}
 		}
@@ -123,19 +122,9 @@ func (r *reads) viewOf(ctx context.Context, at gate.Relay, q viewwire.Question) 
 	}
 	v, err := fetch(ctx, at.Member, q)
 	if err != nil {
-		return gate.Told{Answered: relayAnswers(err)}
+		// An answer without a view, as of an older reporter, proves that the connection works.
+		_, unreachable := errors.AsType[*url.Error](err)
+		return gate.Told{Answered: !unreachable}
 	}
 	return gate.Told{Answered: true, View: &v.StatusReportView, Report: v.ReportUID, Age: v.Age()}
 }
-
-// relayAnswers reports whether err is an answer without a view: 404 (older reporter), 204 (no
-// view), 503, or an unreadable body. The pinned certificate proves that the connection works.
-func relayAnswers(err error) bool {
-	return bounded.IsTooLarge(err) ||
-		slices.ContainsFunc([]error{viewwire.ErrNone, viewwire.ErrUnknown, viewwire.ErrNotLeading, viewwire.ErrGarbled},
-			func(known error) bool {
-				return errors.Is(err, known)
-			})
-}
-
-func unconfirmed(why words.Message) error { return gate.Unconfirmed(why) }

@@ -16,7 +16,6 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api/hostid"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/base/exit"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/gate"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
@@ -34,7 +33,7 @@ func (r *reads) Now() time.Time { return r.Clock.Now() }
 
 func (r *reads) Cluster() (*cluster.Cluster, *matrix.Blocker) {
 	if err := r.connect(); err != nil {
-		return nil, new(r.unread(err))
+		return nil, r.unread(err)
 	}
 	key, trouble := r.key(r.ctx)
 	if trouble != nil {
@@ -46,7 +45,7 @@ func (r *reads) Cluster() (*cluster.Cluster, *matrix.Blocker) {
 	objects, err := kube.Load(r.ctx, r.client, key, kube.LoadOptions{Source: cluster.SourceReport, NoPods: true,
 		StatefulSets: true, StatusReport: true, Member: r.Service})
 	if err != nil {
-		return nil, new(r.unread(err))
+		return nil, r.unread(err)
 	}
 	c := cluster.New(objects, cluster.SourceReport, taken)
 	r.metrics.place(key, c.Service(r.Service))
@@ -59,7 +58,7 @@ func (r *reads) Cluster() (*cluster.Cluster, *matrix.Blocker) {
 func (r *reads) Report() (*api.ScyllaDBStatusReport, *matrix.Blocker) {
 	report, key := &api.ScyllaDBStatusReport{}, types.NamespacedName{Namespace: r.Namespace, Name: r.name}
 	if err := r.client.Get(r.ctx, key, report); err != nil {
-		return nil, new(r.unread(fmt.Errorf("read ScyllaDBStatusReport %s: %w", key, err)))
+		return nil, r.unread(fmt.Errorf("read ScyllaDBStatusReport %s: %w", key, err))
 	}
 	return report, nil
 }
@@ -87,11 +86,8 @@ func (r *reads) Claim(name string) (uid types.UID, deleting bool, x *matrix.Bloc
 		return claim.UID, claim.DeletionTimestamp != nil, nil
 	case apierrors.IsNotFound(err):
 		return "", false, nil
-	case apierrors.IsForbidden(err):
-		return "", false, &matrix.Blocker{Reason: words.ReadingIncomplete, Detail: gate.OneLine(err)}
 	}
-	r.metrics.apiErrors.Inc()
-	return "", false, &matrix.Blocker{Reason: words.APIUnreachable, Detail: gate.OneLine(exit.Describe(err))}
+	return "", false, r.unread(err)
 }
 
 // PodUID comes from the downward API, else from the Pod of that name.
@@ -101,7 +97,7 @@ func (r *reads) PodUID() (types.UID, *matrix.Blocker) {
 	}
 	pod, err := r.meta("Pod", r.Pod)
 	if err != nil {
-		return "", new(r.unlisted(err))
+		return "", r.unread(err)
 	}
 	return pod.UID, nil
 }
@@ -137,7 +133,7 @@ func (r *reads) Pods(of *cluster.Cluster) (cluster.Objects, map[string]string, *
 		decoder.Condense(pod)
 	})
 	if err != nil {
-		return cluster.Objects{}, nil, new(r.unlisted(err))
+		return cluster.Objects{}, nil, r.unread(err)
 	}
 	objects := of.Objects
 	if !of.Ours() {
@@ -147,7 +143,7 @@ func (r *reads) Pods(of *cluster.Cluster) (cluster.Objects, map[string]string, *
 			Member: r.Service,
 		})
 		if err != nil {
-			return cluster.Objects{}, nil, new(r.unread(err))
+			return cluster.Objects{}, nil, r.unread(err)
 		}
 	}
 	objects.Pods, objects.Decoder = pods, decoder
@@ -158,7 +154,7 @@ func (r *reads) Pods(of *cluster.Cluster) (cluster.Objects, map[string]string, *
 func (r *reads) Neighbours() (cluster.Neighbourhood, *matrix.Blocker) {
 	all, err := kube.Neighbourhood(r.ctx, r.client, r.Namespace)
 	if err != nil {
-		return all, new(r.unlisted(err))
+		return all, r.unread(err)
 	}
 	return all, nil
 }

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/url"
 	"slices"
 	"strings"
 	"sync"
@@ -45,7 +46,7 @@ type network struct {
 	have   []string // the stamps that the barrier said it had
 }
 
-var errUnreachable = errors.New("no route to host")
+var errUnreachable = &url.Error{Op: "Get", URL: "https://10.0.0.1:8083", Err: errors.New("no route to host")}
 
 func (n *network) ask(_ context.Context, member string, q viewwire.Question) (*viewwire.View, error) {
 	n.mu.Lock()

@@ -39,7 +39,7 @@ func (b *barrier) say(ctx context.Context, v bootstrap.Verdict) bootstrap.Verdic
 	}
 	failed := b.unread(fmt.Errorf("write annotation %s of Pod %s/%s: %w", api.AnnotationBarrier, b.Namespace, b.Pod,
 		err))
-	return b.gate.Annotated(v, &failed, apierrors.IsForbidden(err) || apierrors.IsInvalid(err))
+	return b.gate.Annotated(v, failed, apierrors.IsForbidden(err) || apierrors.IsInvalid(err))
 }
 
 // annotate writes the annotation, or removes it if text is empty.

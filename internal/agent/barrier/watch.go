@@ -30,11 +30,10 @@ func (b *barrier) key(ctx context.Context) (cluster.Key, *matrix.Blocker) {
 	err := b.client.Get(ctx, types.NamespacedName{Namespace: b.Namespace, Name: b.Service}, &svc)
 	switch {
 	case apierrors.IsNotFound(err):
-		x := gate.NoService("", words.New(words.ServiceDoesNotExist, "namespace", b.Namespace, "service", b.Service))
-		return cluster.Key{}, &x
+		return cluster.Key{}, new(gate.NoService("",
+			words.New(words.ServiceDoesNotExist, "namespace", b.Namespace, "service", b.Service)))
 	case err != nil:
-		x := b.unread(fmt.Errorf("read Service %s/%s: %w", b.Namespace, b.Service, err))
-		return cluster.Key{}, &x
+		return cluster.Key{}, b.unread(fmt.Errorf("read Service %s/%s: %w", b.Namespace, b.Service, err))
 	case api.ClusterOf(svc.Labels) == "":
 		return cluster.Key{}, &matrix.Blocker{
 			Reason: words.LabelMissing, Observed: cluster.Place(b.Service, svc.Labels),
@@ -89,19 +88,15 @@ func (b *barrier) drain() {
 	}
 }
 
-func (b *barrier) unread(err error) matrix.Blocker {
+// unread is the blocker if something could not be read.
+func (b *barrier) unread(err error) *matrix.Blocker {
 	b.metrics.apiErrors.Inc()
 	if e, ok := errors.AsType[*cluster.NotFoundError](err); ok {
-		return gate.NoService(words.Clean(e.Error()), words.Message{})
+		return new(gate.NoService(words.Clean(e.Error()), words.Message{}))
 	}
-	return matrix.Blocker{Reason: words.APIUnreachable, Detail: gate.OneLine(exit.Describe(err))}
-}
-
-// unlisted is the blocker if Pods could not be read.
-func (b *barrier) unlisted(err error) matrix.Blocker {
-	b.metrics.apiErrors.Inc()
+	reason := words.APIUnreachable
 	if apierrors.IsForbidden(err) {
-		return matrix.Blocker{Reason: words.ReadingIncomplete, Detail: gate.OneLine(exit.Describe(err))}
+		reason = words.ReadingIncomplete
 	}
-	return matrix.Blocker{Reason: words.APIUnreachable, Detail: gate.OneLine(exit.Describe(err))}
+	return &matrix.Blocker{Reason: reason, Detail: gate.OneLine(exit.Describe(err))}
 }
