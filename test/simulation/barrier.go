@@ -188,14 +188,14 @@ func (w *world) judge(p *pod) bool {
 // self has what only the Pod knows.
 func (w *world) self(p *pod) gate.Self {
 	s := gate.Self{
-		Namespace: namespace, Member: p.name, Pod: p.name, Claim: p.claim.obj.Name, Policy: api.PolicyReports,
+		Namespace: namespace, Member: p.name, Pod: p.name, Claim: p.claim.obj.Name, Policy: w.policy(),
 		Disk: p.query.disk, Volume: p.query.volume, VolumeHostID: hostid.ID(p.query.hostID), Stabilisation: w.window(),
 	}
 	if w.without(OffOwner) {
 		s.VolumeHostID = ""
 	}
-	if w.permits() && !w.without(OffPermit) {
-		s.Policy = api.PolicyPermits
+	if w.without(OffPermit) {
+		s.Policy = api.PolicyReports
 	}
 	if p.stage == launching {
 		s.Volume = w.query(p.claim.disk).volume
@@ -208,14 +208,10 @@ func (w *world) self(p *pod) gate.Self {
 
 const kindsOfBarrier = cluster.KindServices | cluster.KindStatefulSets | cluster.KindReports | cluster.KindStatusReport
 
-func (w *world) readByBarrier(p *pod) *cluster.Cluster {
-	return w.cluster(kindsOfBarrier, cluster.SourceReport, p.clock(w), w.status)
-}
-
 // printed is the barrier's verdict with the next steps that it prints.
 func (w *world) printed(p *pod) bootstrap.Verdict {
 	v := p.barrier.verdict
-	diagnosis.Advise(w.readByBarrier(p), &v, diagnosis.Asks{Self: v.Self})
+	diagnosis.Advise(w.cluster(kindsOfBarrier, cluster.SourceReport, p.clock(w), w.status), &v, diagnosis.Asks{Self: v.Self})
 	return v
 }
 

@@ -16,13 +16,13 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 )
 
-// far is a datacenter in another Kubernetes cluster. Of that only its nodes are simulated, and its controller's report as the controller here reads it: late, stale, or not at all.
+// far is a datacenter in another Kubernetes cluster. Of that only its nodes are simulated, and its controller's report as the controller here reads it: stale, or not at all.
 type far struct {
-	name         string
-	pods         []*pod
-	racks        []api.RackReport // as this controller has read it last
-	contact      time.Time        // when that was
-	unread, late time.Time        // until then it is not readable, or not written
+	name    string
+	pods    []*pod
+	racks   []api.RackReport // as this controller has read it last
+	contact time.Time        // when that was
+	unread  time.Time        // until then it is not readable
 }
 
 // chooseFar draws whether there are such datacenters.
@@ -107,7 +107,7 @@ func (w *world) farReports() {
 	if w.now.Before(f.unread) {
 		return
 	}
-	late := w.now.Before(f.late) || f.racks == nil && len(rack.Nodes) == 0
+	late := f.racks == nil && len(rack.Nodes) == 0
 	w.after(w.net.between(500*time.Millisecond, 4*time.Second), func() {
 		f.contact = w.now
 		if racks := []api.RackReport{rack}; !late && !sameObject(racks, f.racks) {
@@ -146,17 +146,6 @@ func farUnread(w *world, rng *rand.Rand) bool {
 	}
 	f.unread = w.now.Add(lasts(rng, 10*time.Second, 6*time.Minute))
 	w.after(remote.StaleAfter+time.Second, w.wrote)
-	return true
-}
-
-// farLate: the controller there does not write its report; the reading here is of the API server's moment, so nobody knows. Where the coordinator is there and alone has a node as
-// DOWN, each join is lost, by both policies: docs/datacenters.md. No link of this world is one-way there, so that no seed shows it.
-func farLate(w *world, rng *rand.Rand) bool {
-	f := w.wider.far
-	if f == nil || f.racks == nil {
-		return false
-	}
-	f.late = w.now.Add(lasts(rng, 10*time.Second, 5*time.Minute))
 	return true
 }
 

@@ -188,10 +188,10 @@ func (w *world) apply(obj *appsv1.StatefulSet) {
 }
 
 func (w *world) podSpec() corev1.PodSpec {
-	spec := corev1.PodSpec{
+	return corev1.PodSpec{
 		InitContainers: []corev1.Container{
 			{Name: api.ContainerReporter, RestartPolicy: ptr.To(corev1.ContainerRestartPolicyAlways)},
-			{Name: api.ContainerBootstrappedQuery}, {Name: api.ContainerBarrier, Args: []string{"barrier", "--policy=" + string(api.PolicyReports)}},
+			{Name: api.ContainerBootstrappedQuery}, {Name: api.ContainerBarrier, Args: []string{"barrier", "--policy=" + string(w.policy())}},
 		},
 		Containers: []corev1.Container{{
 			Name: api.ContainerScyllaDB, Image: image(w.wider.image), Command: []string{"/mnt/shared/scylla-agent", "launch", "--", "/docker-entrypoint.py"},
@@ -199,8 +199,13 @@ func (w *world) podSpec() corev1.PodSpec {
 		}},
 		Volumes: []corev1.Volume{{Name: "data"}},
 	}
-	w.permitsArgs(&spec)
-	return spec
+}
+
+func (w *world) policy() api.Policy {
+	if w.permits() {
+		return api.PolicyPermits
+	}
+	return api.PolicyReports
 }
 
 // statefulSets is one second of the StatefulSet controller.

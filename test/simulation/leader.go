@@ -9,7 +9,6 @@ import (
 	"slices"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -342,14 +341,5 @@ func (w *world) withView(l *leader, m *reading, status *api.ScyllaDBStatusReport
 		meta.SetStatusCondition(&s.Conditions, metav1.Condition{
 			Type: x.Type, Status: x.Status, Reason: x.Reason, Message: words.Text(x.Message), LastTransitionTime: metav1.NewTime(w.clock(l.name)),
 		})
-	}
-}
-
-// permitsArgs is what the barriers' container is started with.
-func (w *world) permitsArgs(spec *corev1.PodSpec) {
-	for i := range spec.InitContainers {
-		if c := &spec.InitContainers[i]; c.Name == api.ContainerBarrier && w.permits() {
-			c.Args = []string{"--policy=" + string(api.PolicyPermits)}
-		}
 	}
 }

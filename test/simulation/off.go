@@ -10,8 +10,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/view"
+	"github.com/kubectl-scylla/kubectl-scylla/test/scyllasim/rules"
 )
 
 // Off is a protection that does nothing in a run. The code that ships has no switch for it: the world answers as if there were nothing to protect from.
@@ -63,8 +65,8 @@ func Protections() []Protection {
 		{[]Off{OffSeeds}, "the first Pod is every member's seed", false},
 		{[]Off{OffFounder}, "each member seems the oldest, and no first node is stored", false},
 		{[]Off{OffNeighbours}, "the namespace seems empty", false},
-		{[]Off{OffReport}, "all are UP, as a moment before", false},
-		{[]Off{OffPods}, "all are UP, as a moment before", false},
+		{[]Off{OffReport}, "all are UP", false},
+		{[]Off{OffPods}, "all are UP", false},
 		{[]Off{OffRest}, "each StatefulSet seems at rest for barriers", false},
 		{[]Off{OffHold}, "and for the controller", true},
 		{[]Off{OffWindow}, "it is 0 s", false},
@@ -112,88 +114,48 @@ func Unswitchable() [][2]string {
 
 func (w *world) without(o Off) bool { return len(w.Off) > 0 && slices.Contains(w.Off, o) }
 
-// blindFor is how long what was well counts. For ever would be too long: people remove nodes.
-const blindFor = 10 * time.Minute
-
-// whenWell is what there was when every member's row had every member as UP.
-type whenWell struct {
-	seen    int       // version of the objects
-	at, of  time.Time // when the Pods, and the report, were last like that
-	pods    map[string]*corev1.Pod
-	reports []api.ScyllaDBDatacenterNodesStatusReport
-	status  *api.ScyllaDBStatusReport
-}
-
-// rememberWell keeps the rows of the Pods, and those of the report, while all are UP.
-func (w *world) rememberWell() {
-	m := &w.allWell
-	if m.seen == w.otherVersion && w.now.Sub(m.at) < time.Minute || !w.without(OffReport) && !w.without(OffPods) {
-		return
+// wellRows has in each member's row every member as UP, but those that are replaced.
+func (w *world) wellRows(o *cluster.Objects, but string) {
+	var all []api.ObservedNodeStatusReport
+	members := map[string]hostid.ID{}
+	for name, svc := range w.service { // a set: the order does not matter
+		_, replaced := svc.Labels[api.LabelReplace]
+		if id := hostid.ID(svc.Annotations[api.AnnotationHostID]); svc.Annotations[api.AnnotationNodeJoined] == "true" && !replaced && w.member(string(id)) {
+			all, members[name] = append(all, api.ObservedNodeStatusReport{HostID: id, Status: api.NodeStatusUp}), id
+		}
 	}
-	m.seen = w.otherVersion
-	joined, pods := 0, map[string]*corev1.Pod{}
-	for _, name := range w.serviceNames.of(w.service) {
-		if w.service[name].Annotations[api.AnnotationNodeJoined] != "true" {
+	o.Pods, o.Decoder = slices.Clone(o.Pods), nil
+	for i := range o.Pods {
+		p, q := w.pods[o.Pods[i].Name], o.Pods[i].DeepCopy()
+		if members[p.name] == "" || p.name == but || p.row == nil {
 			continue
 		}
-		joined++
-		if p := w.pods[name]; p != nil && p.row != nil && p.row.Error == nil && p.status.reporter == reporterWell && allUp(api.Plain(p.row.ObservedNodes)) {
-			pods[name] = p.obj
+		row := *p.row
+		row.HostID, row.ObservedNodes, row.OperationMode, row.Error, row.Fault = members[p.name], all, rules.ModeNormal, nil, ""
+		text, err := api.EncodeNodeStatusReport(&row)
+		if err != nil {
+			panic(err) // strings and times always marshal
 		}
-	}
-	if len(pods) == joined && joined > 0 {
-		m.pods, m.at = pods, w.now
-	}
-	for _, d := range w.reports {
-		for _, r := range d.Racks {
-			for _, n := range r.Nodes {
-				if len(n.ObservedNodes) > 0 && allUp(n.ObservedNodes) {
-					joined--
-				}
+		q.Annotations[api.AnnotationNodeStatusReport] = text
+		for _, list := range [][]corev1.ContainerStatus{q.Status.InitContainerStatuses, q.Status.ContainerStatuses} {
+			for j := range list {
+				list[j].Ready = true
 			}
 		}
+		o.Pods[i] = *q
 	}
-	if joined == 0 && w.status != nil {
-		m.reports, m.status, m.of = w.reports, w.status, w.now
-	}
-}
-
-func allUp(nodes []api.ObservedNode) bool {
-	return !slices.ContainsFunc(nodes, func(o api.ObservedNode) bool { return o.Status != api.NodeStatusUp })
 }
 
 // wellReport replaces the rows of the report, and leaves all else.
 func (w *world) wellReport(o *cluster.Objects) {
-	m := &w.allWell
-	if !w.without(OffReport) || m.status == nil || w.now.Sub(m.of) > blindFor || o.StatusReport == nil {
+	if !w.without(OffReport) || o.StatusReport == nil {
 		return
 	}
-	out := *m.status
-	out.ObjectMeta, out.Status = o.StatusReport.ObjectMeta, o.StatusReport.Status
-	o.StatusReport, o.Reports = &out, slices.Clone(m.reports)
-}
-
-// wellPods replaces the rows of the Pods, and has those Pods that are gone.
-func (w *world) wellPods(o *cluster.Objects, but string) {
-	if !w.without(OffPods) || w.now.Sub(w.allWell.at) > blindFor {
-		return
-	}
-	o.Pods, o.Decoder = slices.Clone(o.Pods), nil
-	is := map[string]bool{but: true}
-	for i := range o.Pods {
-		q := &o.Pods[i]
-		if m := w.allWell.pods[q.Name]; m != nil && !is[q.Name] {
-			*q = *q.DeepCopy()
-			q.Annotations, q.Status.ContainerStatuses = m.Annotations, m.Status.ContainerStatuses
-			q.Status.InitContainerStatuses = m.Status.InitContainerStatuses
-		}
-		is[q.Name] = true
-	}
-	for _, name := range sortedKeys(w.allWell.pods) {
-		if !is[name] {
-			o.Pods = append(o.Pods, *w.allWell.pods[name])
-		}
-	}
+	well := w.objects(everything)
+	w.wellRows(&well, "")
+	reports, status := w.assembled(cluster.New(well, cluster.SourceAnnotation, w.now))
+	status.ObjectMeta, status.Status = o.StatusReport.ObjectMeta, o.StatusReport.Status
+	o.Reports, o.StatusReport = reports, status
 }
 
 // calm has all StatefulSets at rest.

@@ -102,7 +102,9 @@ func (b *blind) PodUID() (types.UID, *matrix.Blocker) {
 
 func (b *blind) Pods(of *cluster.Cluster) (cluster.Objects, map[string]string, *matrix.Blocker) {
 	o, digests, x := b.watched.Pods(of)
-	b.w.wellPods(&o, b.p.name)
+	if b.w.without(OffPods) {
+		b.w.wellRows(&o, b.p.name)
+	}
 	return o, digests, x
 }
 

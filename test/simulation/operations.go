@@ -8,8 +8,6 @@ import (
 	"time"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/replace"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 	"github.com/kubectl-scylla/kubectl-scylla/test/scyllasim/rules"
 )
 
@@ -155,34 +153,10 @@ func upgraded(w *world, rng *rand.Rand) bool {
 	return true
 }
 
-// readRequests is a person who reads why a replacement is held, where that is new in this world, or a node is too old: nobody knows since when a node is DOWN whose peers are elsewhere, or etcd has brought
-// a request back that was done.
-func (w *world) readRequests() {
-	for _, name := range w.serviceNames.of(w.service) {
-		svc, p := w.service[name], w.pods[name]
-		if p != nil && p.waits() && p.version < p.set.image {
-			w.deletePod(p, false) // an ordered rollout waits for the Pod of the former image: Kubernetes documents it under "Forced rollback"
-		}
-		rec := replace.ReadRecord(svc.Labels, svc.Annotations)
-		if !rec.Requested || rec.Open() || w.Rule == Operator {
-			continue
-		}
-		if p != nil && p.isReady() && p.proc.serves && p.proc.id == svc.Annotations[api.AnnotationHostID] {
-			w.tracef("kubectl scylla replace cancel %s: it is UP", name)
-			w.annotate(name, func(labels, annotations map[string]string) { replace.CancelPatch().Apply(&labels, &annotations) })
-			continue
-		}
-		step := w.replacementStep(name)
-		gone := w.lost[name] || p != nil && (p.claim.disk.copied || w.removed(p.claim.disk.id))
-		if step == nil || !gone {
-			continue
-		}
-		for _, c := range step.Checks {
-			if c.Blocks() && (c.Name == replace.CheckDownFor && c.Cure.Code == words.ReplaceCheckYourself || c.Cure.Code == words.ReplaceStartingWait) {
-				w.requestReplace(name, append(rec.SkipChecks, c.Name)...)
-				break
-			}
-		}
+// rollBackByForce is a person who deletes Pods of a former image: an ordered rollout waits for them. Kubernetes documents it under "Forced rollback", and status does not print it.
+func (w *world) rollBackByForce() {
+	for _, p := range w.podsThat(func(p *pod) bool { return p.waits() && p.version < p.set.image }) {
+		w.deletePod(p, false)
 	}
 }
 

@@ -89,7 +89,6 @@ func newObserver() observer {
 
 // observe is one second.
 func (w *world) observe() {
-	w.rememberWell()
 	for _, g := range w.groups {
 		for _, id := range g.order {
 			switch down := !g.down[id].IsZero() && (g.leader == nil || !w.alive(g.leader, id)); {

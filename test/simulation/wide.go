@@ -44,7 +44,6 @@ var wideFaults = []struct {
 	{"the controller is away", controllerAway},
 	{"a datacenter is cut off", datacenterCutOff},
 	{"the other Kubernetes cluster is not readable", farUnread},
-	{"reports of the other Kubernetes cluster are late", farLate},
 	{"a node of the other Kubernetes cluster dies", farDies},
 }
 
@@ -104,7 +103,7 @@ func (w *world) healWide() {
 		m.slow = 0
 	}
 	if x.far != nil {
-		x.far.unread, x.far.late = time.Time{}, time.Time{}
+		x.far.unread = time.Time{}
 	}
 }
 

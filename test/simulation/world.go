@@ -144,17 +144,16 @@ type world struct {
 
 	adversary adversary
 	eye       observer
-	allWell   whenWell
 	skew      map[string]time.Duration // of clocks
 
 	highest     order // of the views that the API server has had
 	highestView *api.StatusReportView
-	written     map[types.UID]view.Stamp // the newest view that each cluster report has had
 	watcher     watcher
-	granted     map[string]types.UID // member -> claim, by the latest view
-	withdrawn   map[string]time.Time // when a member's permit ended
-	notUp       map[string]sighted   // host ID -> when a view that was written had it as not UP last
-	stood       time.Time            // when a view was written last
+	written     map[types.UID]view.Stamp // the newest view that each cluster report has had
+	granted     map[string]types.UID     // member -> claim, by the latest view
+	withdrawn   map[string]time.Time     // when a member's permit ended
+	notUp       map[string]sighted       // host ID -> when a view that was written had it as not UP last
+	stood       time.Time                // when a view was written last
 
 	healed                   bool
 	rowsWritten, viewWritten time.Time // of a story's reports
@@ -302,7 +301,7 @@ func (w *world) begin() {
 	w.makeCluster()
 	w.actors()
 	w.every(15*time.Second, w.people)
-	w.every(time.Minute, w.readRequests)
+	w.every(time.Minute, w.rollBackByForce)
 	if w.yearly() {
 		w.beginYear()
 		return

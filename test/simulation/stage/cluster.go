@@ -4,7 +4,6 @@ package stage
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -334,16 +333,7 @@ func (c *Cluster) row(n Node) []api.ObservedNodeStatusReport {
 // Objects in the order of their names, as an API server would list them.
 func (c *Cluster) Objects() []client.Object {
 	reports := c.makeReports()
-	var all []client.Object
-	for _, name := range slices.Sorted(maps.Keys(c.services)) {
-		all = append(all, c.services[name])
-	}
-	for _, name := range slices.Sorted(maps.Keys(c.pods)) {
-		all = append(all, c.pods[name])
-	}
-	for _, name := range slices.Sorted(maps.Keys(c.sets)) {
-		all = append(all, c.sets[name])
-	}
+	all := slices.Concat(byName(c.services), byName(c.pods), byName(c.sets))
 	if c.reports {
 		for _, r := range reports {
 			all = append(all, r)

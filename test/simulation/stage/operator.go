@@ -3,7 +3,6 @@
 package stage
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -102,23 +101,9 @@ func (c *Cluster) operatorSpec(spec *corev1.PodSpec) {
 	spec.Containers[0].Command = []string{"/usr/bin/bash", "-c", script + ` -- "$@"`}
 }
 
-// operatorReport is a Pod's row with the fields of the Scylla Operator's own type, and with no other: its reporter writes nothing else.
-type operatorReport struct {
-	ObservedNodes []api.ObservedNode `json:"observedNodes,omitempty"`
-	Error         *string            `json:"error,omitempty"`
-}
-
-// operatorRow has of a row what the Scylla Operator's type has.
+// operatorRow has of a row what the Scylla Operator's type has: its reporter writes nothing else.
 func operatorRow(said *api.NodeStatusReport) *api.NodeStatusReport {
-	data, err := json.Marshal(operatorReport{ObservedNodes: api.Plain(said.ObservedNodes), Error: said.Error})
-	if err != nil {
-		panic(err)
-	}
-	out, err := api.DecodeNodeStatusReport(string(data))
-	if err != nil {
-		panic(err)
-	}
-	return out
+	return &api.NodeStatusReport{ObservedNodes: Cells(api.Plain(said.ObservedNodes)), Error: said.Error}
 }
 
 // operatorRow takes from a Pod's annotation what the Scylla Operator's sidecar does not write.

@@ -8,6 +8,7 @@ package stage
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -106,23 +107,16 @@ func (st *Stage) Newcomer(rack, ordinal int) string {
 }
 
 func (st *Stage) Objects() []client.Object {
-	var all []client.Object
-	for _, o := range st.Services {
-		all = append(all, o)
+	return slices.Concat(byName(st.Services), byName(st.Pods), byName(st.Sets), byName(st.PVCs), byName(st.Reports), st.More)
+}
+
+// byName are objects in the order of their names, as an API server would list them.
+func byName[T client.Object](all map[string]T) []client.Object {
+	var out []client.Object
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		out = append(out, all[name])
 	}
-	for _, o := range st.Pods {
-		all = append(all, o)
-	}
-	for _, o := range st.Sets {
-		all = append(all, o)
-	}
-	for _, o := range st.PVCs {
-		all = append(all, o)
-	}
-	for _, o := range st.Reports {
-		all = append(all, o)
-	}
-	return append(all, st.More...)
+	return out
 }
 
 // RowText is a row as a reporter writes it into its Pod's annotation.

@@ -4,12 +4,13 @@
 package vectors
 
 import (
-	"bufio"
 	"bytes"
 	"compress/gzip"
 	"embed"
 	"encoding/json"
+	"io"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/kubectl-scylla/kubectl-scylla/test/simulation/hostids"
@@ -69,18 +70,17 @@ func Oracle[Case any](t testing.TB) []Case {
 	if err != nil {
 		t.Fatal(err)
 	}
+	text, err := io.ReadAll(z)
+	if err != nil {
+		t.Fatal(err)
+	}
 	var cases []Case
-	lines := bufio.NewScanner(z)
-	lines.Buffer(nil, 1<<24)
-	for lines.Scan() {
+	for d := json.NewDecoder(strings.NewReader(hostids.UUIDs(string(text)))); d.More(); {
 		var c Case
-		if err := json.Unmarshal([]byte(hostids.UUIDs(lines.Text())), &c); err != nil {
-			t.Fatalf("decode oracle line %d: %v", len(cases)+1, err)
+		if err := d.Decode(&c); err != nil {
+			t.Fatalf("decode oracle case %d: %v", len(cases)+1, err)
 		}
 		cases = append(cases, c)
-	}
-	if err := lines.Err(); err != nil {
-		t.Fatal(err)
 	}
 	return cases
 }
