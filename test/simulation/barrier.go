@@ -317,18 +317,13 @@ func (p *pod) waits() bool {
 func argumentsOf(svc *corev1.Service) (*startArgs, error) {
 	more, err := launch.Arguments(svc.Labels, svc.Annotations)
 	args := &startArgs{}
-	for _, a := range more {
-		args.take(a)
+	for _, arg := range more {
+		if id, ok := strings.CutPrefix(arg, launch.FlagReplaceNode+"="); ok {
+			args.replace = id
+		}
+		if ids, ok := strings.CutPrefix(arg, launch.FlagIgnoreDead+"="); ok {
+			args.ignore = strings.Split(ids, ",")
+		}
 	}
 	return args, err
-}
-
-// take reads one of the launcher's arguments.
-func (a *startArgs) take(arg string) {
-	if id, ok := strings.CutPrefix(arg, launch.FlagReplaceNode+"="); ok {
-		a.replace = id
-	}
-	if ids, ok := strings.CutPrefix(arg, launch.FlagIgnoreDead+"="); ok {
-		a.ignore = strings.Split(ids, ",")
-	}
 }

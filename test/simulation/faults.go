@@ -226,13 +226,9 @@ func (w *world) noteLoss(p *pod) {
 // someRemoved is true while a member Service records a node that was removed. A second one may leave fewer members than removed ones, and then the rows
 // that are left do not tell a removal from a split: see the limits in docs/internals.md.
 func (w *world) someRemoved() bool {
-	return slices.ContainsFunc(w.serviceNames.of(w.service), w.recordsRemoved)
-}
-
-// recordsRemoved is true for a member whose Service records a node that was removed.
-func (w *world) recordsRemoved(name string) bool {
-	id := w.service[name].Annotations[api.AnnotationHostID]
-	return slices.ContainsFunc(w.groups, func(g *group) bool { return g.left[id] }) && w.service[name].Annotations[api.AnnotationNodeJoined] == "true"
+	return slices.ContainsFunc(w.serviceNames.of(w.service), func(name string) bool {
+		return w.service[name].Annotations[api.AnnotationNodeJoined] == "true" && w.removed(w.service[name].Annotations[api.AnnotationHostID])
+	})
 }
 
 // busy is true while a replacement has banned a node: the loss of another then would be one too many.

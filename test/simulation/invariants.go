@@ -21,8 +21,6 @@ const (
 	patience = 3 * time.Hour
 )
 
-const bootstrapEmpty = bootstrap.VolumeEmpty
-
 // longDown are the members that have been out of reach for longer than the bound.
 func (w *world) longDown() []string {
 	var out []string

@@ -222,12 +222,9 @@ func (w *world) absentControllers() {
 
 // A deleted cluster report is created anew under another UID, while barriers and reporters hold views of the one before. Views have one order for each report.
 
-// recreates is true in a world in which that happens.
-func (w *world) recreates() bool { return w.permits() && w.Seed%6 == 4 && !w.yearly() }
-
 // reportFaults deletes the cluster report once or twice in the half hour of a seed.
 func (w *world) reportFaults() {
-	if !w.recreates() || w.Hole {
+	if !w.permits() || w.Seed%6 != 4 || w.yearly() || w.Hole {
 		return
 	}
 	for range 1 + w.extra.IntN(2) {

@@ -233,7 +233,7 @@ func (w *world) manual(name string, p *pod) func() {
 		return w.operatorReplacementCure(name, p)
 	case p.lost() && !w.member(id):
 		return func() { w.discard(p.claim); w.deletePod(p, true) }
-	case p.lost(), p.waits() && w.member(id) && p.query.volume == bootstrapEmpty:
+	case p.lost(), p.waits() && w.member(id) && p.query.volume == bootstrap.VolumeEmpty:
 		return func() { w.requestReplace(name) }
 	case p.stage == running && p.failed != "" && (p.proc == nil || !p.proc.disk.complete && p.proc.group == nil):
 		return func() { w.wipe(p) } // its log says that this data directory can never be used again

@@ -83,10 +83,6 @@ type began struct {
 	guarded     bool
 }
 
-func newObserver() observer {
-	return observer{known: map[string]time.Time{}, could: map[string]could{}, began: map[*process]began{}}
-}
-
 // observe is one second.
 func (w *world) observe() {
 	for _, g := range w.groups {

@@ -60,11 +60,9 @@ func (w *world) handsOn(q *pod, to string) gate.Told {
 	return gate.Told{Answered: true, View: r.views.Latest(), Report: r.views.Report(), Age: age}
 }
 
-// liar is true in a world in which reporters relay forged views that let every asking barrier start. In every second of them those of one rack alone do.
-func (w *world) liar() bool { return w.Seed%11 == 0 && !w.yearly() }
-
+// lies is true for reporters that relay forged views, which let every asking barrier start. In every second world with them those of one rack alone do.
 func (w *world) lies(member string) bool {
-	return w.liar() && (w.Seed/11%2 == 0 || strings.HasPrefix(member, clusterName+"-"+datacenter+"-rack1-"))
+	return w.Seed%11 == 0 && !w.yearly() && (w.Seed/11%2 == 0 || strings.HasPrefix(member, clusterName+"-"+datacenter+"-rack1-"))
 }
 
 func forged(w *world, to string) *api.StatusReportView {

@@ -323,7 +323,7 @@ func (w *world) answer(t *heartbeats.Target) (int64, bool) {
 func (w *world) says(t *heartbeats.Target) (int64, bool) {
 	net := &w.net
 	p := w.pods[t.Pod.Name]
-	if p == nil || p.removed || p.machine == nil || p.machine.off || t.Address != beatAddress(p) || t.Fingerprint != p.fingerprint() {
+	if p == nil || p.removed || p.machine == nil || p.machine.off || t.Address != p.obj.Status.PodIP+":9181" || t.Fingerprint != p.fingerprint() {
 		return 0, false
 	}
 	r := &p.reporter
@@ -337,5 +337,3 @@ func (w *world) says(t *heartbeats.Target) (int64, bool) {
 }
 
 const beatPort = 9181
-
-func beatAddress(p *pod) string { return p.obj.Status.PodIP + ":9181" }

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
-	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
@@ -192,7 +191,9 @@ func (w *world) saved() []client.Object {
 	}
 	status := w.status.DeepCopy()
 	status.ManagedFields = append(keptOf(w.rowsWritten, "", `{"f:datacenters":{}}`), keptOf(w.viewWritten, "status", `{"f:status":{}}`)...)
-	return append(append(out, status, w.savedLease()), w.savedMachines()...)
+	l := w.lease.DeepCopy()
+	l.Namespace, l.Name, l.CreationTimestamp = "kubectl-scylla", api.LeaseName, metav1.NewTime(start)
+	return append(append(out, status, l), w.savedMachines()...)
 }
 
 func (w *world) savedPod(p *pod) *corev1.Pod {
@@ -263,13 +264,6 @@ func (w *world) savedClaim(c *claim) *corev1.PersistentVolumeClaim {
 		o.Status = corev1.PersistentVolumeClaimStatus{Phase: corev1.ClaimBound, AccessModes: o.Spec.AccessModes, Capacity: o.Spec.Resources.Requests}
 	}
 	return o
-}
-
-func (w *world) savedLease() *coordinationv1.Lease {
-	l := w.lease.DeepCopy()
-	l.Namespace, l.Name, l.CreationTimestamp = "kubectl-scylla", api.LeaseName, metav1.NewTime(start)
-	metav1.SetMetaDataAnnotation(&l.ObjectMeta, api.AnnotationKeeps, api.KeepMark(namespace, clusterName))
-	return l
 }
 
 // savedMachines are the Kubernetes nodes; the node controller gives one up after 40 s.

@@ -271,7 +271,7 @@ func newWorld(o Options) *world {
 	w.year.size = years[o.World]
 	w.result.Kinds, w.result.Codes = map[string]int{}, map[string]int{}
 	w.result.Seed, w.limits = o.Seed, *cmp.Or(o.Policy, healthpolicy.Standard(view.Stabilisation, 0))
-	w.eye = newObserver()
+	w.eye = observer{map[string]time.Time{}, map[string]could{}, map[*process]began{}}
 	if w.without(OffGrantWindow) {
 		p := w.limits
 		p.Stabilisation.Duration = 0
