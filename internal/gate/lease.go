@@ -72,7 +72,8 @@ func (g *Gate) silent(now time.Time, of cluster.Key) (silent words.Message, sinc
 		return words.New(words.LeaseNotSeenRenewed, "controller", st.Holder, "lease", name), w.first, ""
 	case cluster.Unprotects(l, of):
 		return words.Message{}, time.Time{}, st.Holder
-	// The Lease is renewed, but its holder may be unable to write this cluster's reports.
+	// The Lease is renewed, but its holder may be unable to write this cluster's reports, while it
+	// writes those of others. TestEachProtectionIsNeeded has the schedule: LeaseKeepsNone.
 	case !cluster.Keeps(l, of):
 		return words.New(words.ReportsNotKept, "controller", st.Holder, "lease", name), time.Time{}, ""
 	}
