@@ -308,18 +308,19 @@ func (c *Cluster) unlisted(id hostid.ID) bool {
 	return o.Listing() == 0 && len(o.NotListed) > 0
 }
 
-// heldAtBarrier reports whether the member's ScyllaDB does not run because its barrier blocks it.
-// With a node on its volume the barrier would have opened, as for a restart. So a host ID in the
-// rows is not this member's. A DOWN host ID can be the reason why it waits, for example the new
-// node of a failed replacement. If ScyllaDB has run in this Pod, as before its Kubernetes node
-// restarted, it may have joined. A barrier that cannot read the volume waits for that very node.
+// heldAtBarrier reports whether the member's ScyllaDB has not run on its volume because its barrier
+// blocks it. So a host ID in the rows is not this member's. A DOWN host ID can be the reason why it
+// waits, for example the new node of a failed replacement. If ScyllaDB has run in this Pod, as
+// before its Kubernetes node restarted, or in an earlier Pod with this PVC, it may have joined
+// without a record, and its barrier may wait for that very node: the volume's host ID may be
+// unreadable.
 func (c *Cluster) heldAtBarrier(name string) bool {
 	pod := c.ix.pods[name]
-	if pod == nil {
+	if pod == nil || c.hadAnotherPod(name, pod) {
 		return false
 	}
 	st := ScyllaDBStatus(pod)
-	return waitsInLauncher(pod) || waitsInBarrier(pod) && (st == nil || st.RestartCount == 0)
+	return (waitsInLauncher(pod) || waitsInBarrier(pod)) && (st == nil || st.RestartCount == 0)
 }
 
 // otherDatacenter returns the strongest sign that the cluster may have a datacenter whose members

@@ -58,20 +58,41 @@ func TestAVolumeIsOfThePodThatItWasMadeWith(t *testing.T) {
 	}
 }
 
-// A Pod whose ScyllaDB has run, and which waits at its barrier after its Kubernetes node restarted, may be the node that nobody knows. It records one that was removed.
+// A Pod whose ScyllaDB has run on its volume, and which waits at its barrier, may be the node that nobody knows. It records one that was removed.
 func TestAPodAtItsBarrierMayHaveJoined(t *testing.T) {
 	const name = "demo-rack2-0"
-	for restarts, ours := range map[int32]bool{0: false, 1: true} {
+	for what, tc := range map[string]struct {
+		launcher bool
+		restarts int32
+		older    time.Duration // its PVC than its Pod
+		ours     bool
+	}{
+		"the first Pod of its PVC":                  {},
+		"ScyllaDB has run in it":                    {restarts: 1, ours: true},
+		"another Pod had the PVC":                   {older: time.Minute, ours: true},
+		"its launcher waits":                        {launcher: true},
+		"its launcher waits, after ScyllaDB ran":    {launcher: true, restarts: 1, ours: true},
+		"its launcher waits, another Pod had a PVC": {launcher: true, older: time.Minute, ours: true},
+	} {
 		st := newStage(t, 2, 1)
 		st.Services[name].Annotations[api.AnnotationHostID] = "99999999-0000-4000-8000-000000000009"
 		pod := st.Pods[name]
-		pod.Annotations = map[string]string{}
-		pod.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: api.ContainerScyllaDB, RestartCount: restarts,
-			State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "PodInitializing"}}}}
-		pod.Status.InitContainerStatuses = []corev1.ContainerStatus{{Name: api.ContainerBarrier, State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}}}
-		why := st.cluster(SourceAuto).WhyNotRemovable(hostid.Known(hostID(2, 0)))
-		if got := why.Code == words.StrangerMayBeOurs; got != ours {
-			t.Errorf("%d restarts: %s %v", restarts, why.Code, why.Params)
+		pod.Annotations, pod.CreationTimestamp = map[string]string{}, metav1.NewTime(start)
+		scylla, barrier := corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "PodInitializing"}}, corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}
+		if tc.launcher {
+			scylla, barrier = barrier, corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{}}
+			pod.Annotations[api.AnnotationBarrier] = `{"launcher":true}`
+		}
+		pod.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: api.ContainerScyllaDB, RestartCount: tc.restarts, State: scylla}}
+		pod.Status.InitContainerStatuses = []corev1.ContainerStatus{{Name: api.ContainerBarrier, State: barrier}}
+		o := st.cluster(SourceAuto).Objects
+		o.PVCs, o.Read = []corev1.PersistentVolumeClaim{{
+			ObjectMeta: metav1.ObjectMeta{Namespace: pod.Namespace, Name: "data-" + name, CreationTimestamp: metav1.NewTime(start.Add(-tc.older))},
+			Spec:       corev1.PersistentVolumeClaimSpec{VolumeName: "pv"},
+		}}, o.Read|KindPVCs
+		why := New(o, SourceAuto, start.Add(time.Hour)).WhyNotRemovable(hostid.Known(hostID(2, 0)))
+		if got := why.Code == words.StrangerMayBeOurs; got != tc.ours {
+			t.Errorf("%s: %s %v", what, why.Code, why.Params)
 		}
 	}
 }
