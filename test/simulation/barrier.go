@@ -3,6 +3,7 @@
 package simulation
 
 import (
+	"cmp"
 	"strings"
 	"time"
 
@@ -208,10 +209,13 @@ func (w *world) self(p *pod) gate.Self {
 
 const kindsOfBarrier = cluster.KindServices | cluster.KindStatefulSets | cluster.KindReports | cluster.KindStatusReport
 
-// printed is the barrier's verdict with the next steps that it prints.
-func (w *world) printed(p *pod) bootstrap.Verdict {
-	v := p.barrier.verdict
-	diagnosis.Advise(w.cluster(kindsOfBarrier, cluster.SourceReport, p.clock(w), w.status), &v, diagnosis.Asks{Self: v.Self})
+// printed is the barrier's verdict with the next steps that it printed then.
+func (p *pod) printed() bootstrap.Verdict {
+	v, g := p.barrier.verdict, p.barrier.gate
+	if g != nil {
+		c := cmp.Or(g.Seen(), diagnosis.Nothing(namespace))
+		diagnosis.Advise(c, &v, diagnosis.Asks{Self: v.Self, Claim: g.ClaimOf(c)})
+	}
 	return v
 }
 

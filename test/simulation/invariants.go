@@ -149,7 +149,7 @@ func (w *world) why(name string) string {
 		return "it has no machine" + text
 	case p.waits():
 		why := p.barrier.verdict.Summary.Key()
-		for _, b := range w.printed(p).Blockers {
+		for _, b := range p.printed().Blockers {
 			why += fmt.Sprintf("\n      %s %s about %s: %s; step %s", b.Reason, b.Observer.Name(), b.Observed.Name(), b.Cause.Key(), b.Step.Key())
 		}
 		return fmt.Sprintf("its barrier waits, its disk is COMPLETED %v, flushed %v: %s%s", p.claim.disk.complete, p.claim.disk.flushed, why, text)

@@ -130,7 +130,7 @@ func (w *world) ofBarrier(name string) []printedStep {
 	if p == nil || !p.waits() || p.barrier.gate == nil {
 		return nil
 	}
-	v := w.printed(p)
+	v := p.printed()
 	return ofVerdict(name, &v)
 }
 
