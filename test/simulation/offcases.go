@@ -57,7 +57,7 @@ func Cases() []Case {
 	const short, long = 20 * time.Second, time.Minute
 	out := []Case{
 		{[]Off{OffFiles}, KnownLoss, seed(Permits, 4)},
-		{[]Off{OffSeeds}, SecondCluster, seed(Reports, 70)},
+		{[]Off{OffSeeds}, SecondCluster, seed(Reports, 55)},
 		{[]Off{OffFounder}, SecondCluster, seed(Reports, 1)},
 		{[]Off{OffReport, OffPods}, KnownLoss, seed(Reports, 31)},
 		{[]Off{OffRest}, WrongStart, when(Permits, before(readCluster), 4, PodIsNotReady, short)},
@@ -72,8 +72,8 @@ func Cases() []Case {
 		{[]Off{OffFirst, OffSecond}, TwoAtOnce, when(Permits, before(readPods), 1, PermitGoes, 0)},
 		{[]Off{OffAge}, WrongStart, when(Permits, before(readCluster), 1, LeaderFreezes, long)},
 		{[]Off{OffClaim}, WrongStart, when(Permits, before(readReport), 1, ClaimIsNew, 0)},
-		{[]Off{OffRelays}, NoPermit, seeded(old, 18)},
-		{[]Off{OffRelays, OffSecond}, NoPermit, seeded(old, 2)},
+		{[]Off{OffRelays}, NoPermit, seeded(old, 8)},
+		{[]Off{OffRelays, OffSecond}, NoPermit, seeded(old, 3)},
 		{[]Off{OffServed, OffRelays}, NoPermit, seeded(old, 7)},
 		{[]Off{OffKept}, WrongStart, when(Reports, before(readCluster), 1, LeaseKeepsNone, short)},
 		{[]Off{OffOne}, TwoAtOnce, seed(Permits, 1)},

@@ -391,9 +391,12 @@ func (w *world) coordinate() {
 		}
 		if g.current != nil {
 			w.advance(g)
-			continue
+		} else {
+			w.nextTask(g)
 		}
-		w.nextTask(g)
+		if l := g.leader; l != nil { // what it has committed it has applied
+			l.seen, l.disk.seen = g.seen, g.seen
+		}
 	}
 }
 

@@ -11,7 +11,7 @@ import (
 // A barrier that does not look fails in nearly every seed of the world "wide", and each of that world's faults happens.
 func TestWide(t *testing.T) {
 	kinds, failed := map[string]int{}, 0
-	const n = 40
+	const n = 60
 	for _, r := range RunManyOf(Options{Rule: AlwaysOpen, World: Wide, Patience: 1}, 1, n) {
 		for k, v := range r.Kinds {
 			kinds[k] += v
