@@ -24,7 +24,9 @@ var update = flag.Bool("update", false, "write the golden files of public incide
 // what people did then. The facts are of the threads, whose numbers the names have. Not here are
 // states of ScyllaDB that this world does not have (scylladb #22261, a decommission for which
 // tablets find no place; #31762, a joining node with two addresses), and what internal/diagnosis
-// tests (scylla-operator #2459, a Pod of an old revision that is not Ready holds a rollout).
+// tests: scylla-operator #2459, a Pod of an old revision that is not Ready holds a rollout
+// (TestAPodOfAnOldRevision), and #663, the Pod of a replacement for which the scheduler finds no PVC
+// (TestWhatKubernetesSaysDecides). The StatefulSet controller makes that PVC since kubernetes #113270.
 func TestPublicIncidents(t *testing.T) {
 	const rack1, rack2, rack3 = "demo-dc1-rack1-0", "demo-dc1-rack2-0", "demo-dc1-rack3-0"
 	for name, acts := range map[string][]Act{
