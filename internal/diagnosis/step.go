@@ -362,6 +362,17 @@ func forceSelf(step words.Code) func(*asked) words.Message {
 	return func(a *asked) words.Message { return evidence.Do(words.New(step), a.factsOf(a.Self.Member)) }
 }
 
+// oldPodStep is the step for a new node in a Pod of an old template, whose image is too old.
+func (a *asked) oldPodStep() words.Message { return replace.OldPodStep(a.c, a.Self.Member) }
+
+func (a *asked) inOldPod() bool { return !a.oldPodStep().IsZero() }
+
+// queuedFor reports whether the controller gives Self no permit for that reason.
+func (a *asked) queuedFor(reason words.Code) bool {
+	why, _ := a.b.Cause.Params["why"].(words.Message)
+	return why.Code == words.PermitWaitsForReason && why.Params["reason"] == string(reason)
+}
+
 // howReplaced takes a step that shows the progress of the node's replacement, or of Self's if the
 // node has none.
 func howReplaced(step words.Code) func(*asked) words.Message {

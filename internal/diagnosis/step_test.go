@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -32,6 +33,27 @@ func TestStepsOfReasons(t *testing.T) {
 	about := func(r words.Code, cause words.Message) matrix.Blocker {
 		return matrix.Blocker{Reason: r, Observed: self, Cause: cause}
 	}
+	rollout := func(revision string) func(*cluster.Objects) { // to revision "new", which waits for the Pod
+		return func(o *cluster.Objects) {
+			labels := map[string]string{api.LabelCluster: "demo", api.LabelDatacenter: "dc1", api.LabelRack: "rack4",
+				appsv1.StatefulSetPodNameLabel: "demo-rack4-0", appsv1.ControllerRevisionHashLabelKey: revision}
+			meta := func(name string) metav1.ObjectMeta {
+				return metav1.ObjectMeta{Namespace: "demo", Name: name, Labels: labels}
+			}
+			o.Pods = []corev1.Pod{{ObjectMeta: meta("demo-rack4-0")}}
+			o.PVCs = []corev1.PersistentVolumeClaim{{ObjectMeta: meta("data-demo-rack4-0")}}
+			o.StatefulSets = []appsv1.StatefulSet{{ObjectMeta: meta("demo-rack4"), Spec: appsv1.StatefulSetSpec{Replicas: new(int32(1)),
+				VolumeClaimTemplates: []corev1.PersistentVolumeClaim{{ObjectMeta: metav1.ObjectMeta{Name: "data"}}}},
+				Status: appsv1.StatefulSetStatus{CurrentRevision: "old", UpdateRevision: "new"}}}
+			o.Read = cluster.KindPods | cluster.KindPVCs | cluster.KindStatefulSets
+		}
+	}
+	tooOld := about(words.VersionTooOld, words.New(words.OlderThanOldest, "oldest", "2026.1.0"))
+	queued := func(reason words.Code) matrix.Blocker {
+		return about(words.PermitPending, words.New(words.PermitQueued, "place", 1, "waiting", 1, "why", words.New(words.PermitWaitsForReason, "reason", string(reason))))
+	}
+	const newerImage, deletesOldPod = "use an image of 2026.1.0 or later: ScyllaDB rejects and bans a node that lacks features that the cluster uses",
+		"delete Pod demo-rack4-0: StatefulSet demo-rack4 now has another template, but with OrderedReady Kubernetes does not replace a Pod that is not Ready. Its volume stays: kubectl delete pod demo-rack4-0 -n demo"
 	for name, tc := range map[string]struct {
 		b      matrix.Blocker
 		change func(*cluster.Objects)
@@ -57,7 +79,7 @@ func TestStepsOfReasons(t *testing.T) {
 		"no rack":                    {b: about(words.LabelMissing, words.New(words.ServiceLabelMissing, "label", api.LabelRack)), want: "label the Service: kubectl label service demo-rack4-0 scylla/rack=NAME -n demo"},
 		"no cluster":                 {b: about(words.LabelMissing, words.New(words.ServiceLabelMissing, "label", api.LabelCluster)), want: "label the Service with the cluster's name, or set --selector-label-value of the barrier"},
 		"no ordinal":                 {b: about(words.LabelMissing, words.New(words.ServiceWithoutOrdinal)), want: "name the Service after its Pod: STATEFULSET-ORDINAL"},
-		"an old image":               {b: about(words.VersionTooOld, words.New(words.OlderThanOldest, "oldest", "2026.1.0")), want: "use an image of 2026.1.0 or later: ScyllaDB rejects and bans a node that lacks features that the cluster uses"},
+		"an old image":               {b: tooOld, want: newerImage},
 		"a Pod that is to go":        {b: about(words.PodToBeReplaced, words.Message{}), want: "wait up to 10m0s: the next Pod starts as the replacement: kubectl scylla replace status demo-rack4-0 -n demo"},
 		"a node that lives":          {b: matrix.Blocker{Reason: words.ReplacedNodeUp, Observed: memberC}, want: "do not replace a running node; check which nodes are replaced and ignored: kubectl scylla replace status demo-rack4-0 -n demo"},
 		"another one is the first":   {b: matrix.Blocker{Reason: words.FirstNodePending, Observed: memberA}, want: "wait up to 15m0s until demo-rack1-0 has joined; check its Pod: kubectl get pod demo-rack1-0 -n demo"},
@@ -89,6 +111,12 @@ func TestStepsOfReasons(t *testing.T) {
 		"a view that went back": {b: about(words.PermitPending, words.New(words.ViewTooOld)), want: words.Text(words.New(words.ForgetViews).Do(words.Kubectl("demo", "delete", "pod", "demo-rack4-0")))},
 		"a permit for another":  {b: about(words.PermitForOther, words.New(words.PermitForOtherPod)), want: "wait up to 12h0m for the permit; to show the queue: kubectl scylla status -n demo"},
 		"a hold":                {b: about(words.ViewHeld, words.New(words.ViewHolds)), want: "wait up to 12h0m for the permit; to show the queue: kubectl scylla status -n demo"},
+
+		"an old image, and the StatefulSet has another template": {b: tooOld, change: rollout("old"), want: deletesOldPod},
+		"an old image, and the StatefulSet has the same":         {b: tooOld, change: rollout("new"), want: newerImage},
+		"queued for its old image, as before":                    {b: queued(words.VersionTooOld), change: rollout("old"), want: deletesOldPod},
+		"queued for another reason, in an old Pod": {b: queued(words.NodeDown), change: rollout("old"),
+			want: "wait up to 12h0m for the permit; to show the queue: kubectl scylla status -n demo"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

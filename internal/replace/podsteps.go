@@ -87,8 +87,8 @@ func OfSidecars() []words.Code {
 // deleted only if it is of an old template and its PVCs stay.
 func podStep(c *cluster.Cluster, member string, f evidence.Facts) words.Message {
 	why, object := c.Trouble(member), templateOf(c, member)
-	if policy := c.StuckOldPod(member); policy != "" {
-		return evidence.Do(words.New(words.DeleteOldPod, "pod", member, "object", object, "policy", policy), f)
+	if step := OldPodStep(c, member); !step.IsZero() {
+		return step
 	}
 	if why.IsZero() {
 		return evidence.Do(words.New(words.SeeSchedule), f)
@@ -97,6 +97,17 @@ func podStep(c *cluster.Cluster, member string, f evidence.Facts) words.Message 
 		return VolumeStep(c, member)
 	}
 	return stepOf(why, object, f)
+}
+
+// OldPodStep is the step for a member whose Pod has an old template, which Kubernetes does not
+// replace by itself; zero if deleting the Pod would not help or could harm.
+func OldPodStep(c *cluster.Cluster, member string) words.Message {
+	policy := c.StuckOldPod(member)
+	if policy == "" {
+		return words.Message{}
+	}
+	step := words.New(words.DeleteOldPod, "pod", member, "object", templateOf(c, member), "policy", policy)
+	return evidence.Do(step, evidence.Facts{"namespace": c.Namespace, "pod": member})
 }
 
 // VolumeStep is the step for a member whose volume is full or nearly full.

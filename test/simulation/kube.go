@@ -298,7 +298,7 @@ func (w *world) makePod(s *set, ordinal int32) *pod {
 	}
 	p := &pod{name: name, uid: w.uid(), set: s, ordinal: ordinal, revision: s.revisionName(), version: s.image, claim: c}
 	labels := maps.Clone(s.obj.Spec.Template.Labels)
-	labels[appsv1.StatefulSetPodNameLabel] = name
+	labels[appsv1.StatefulSetPodNameLabel], labels[appsv1.ControllerRevisionHashLabelKey] = name, p.revision
 	p.obj = &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace: namespace, Name: name, UID: types.UID(p.uid), Labels: labels, CreationTimestamp: metav1.NewTime(w.now.Truncate(time.Second)),

@@ -153,13 +153,6 @@ func upgraded(w *world, rng *rand.Rand) bool {
 	return true
 }
 
-// rollBackByForce is a person who deletes Pods of a former image: an ordered rollout waits for them. Kubernetes documents it under "Forced rollback", and status does not print it.
-func (w *world) rollBackByForce() {
-	for _, p := range w.podsThat(func(p *pod) bool { return p.waits() && p.version < p.set.image }) {
-		w.deletePod(p, false)
-	}
-}
-
 // versions of ScyllaDB that clusters are upgraded through, and last those that the world "wide" may have throughout; all have Raft topology.
 var versions = []rules.Version{{Major: 2026, Minor: 2}, {Major: 2026, Minor: 2, Patch: 4}, {Major: 2026, Minor: 3, Patch: 1}, {Major: 2025, Minor: 1, Patch: 4}, {Major: 2025, Minor: 2, Patch: 4}}
 

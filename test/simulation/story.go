@@ -198,7 +198,7 @@ func (w *world) saved() []client.Object {
 
 func (w *world) savedPod(p *pod) *corev1.Pod {
 	o := p.obj.DeepCopy()
-	o.Labels[appsv1.PodIndexLabel], o.Labels[appsv1.ControllerRevisionHashLabelKey] = fmt.Sprint(p.ordinal), p.revision
+	o.Labels[appsv1.PodIndexLabel] = fmt.Sprint(p.ordinal)
 	o.OwnerReferences[0].BlockOwnerDeletion = ptr.To(true)
 	if p.row != nil {
 		o.ManagedFields = keptOf(p.wrote, "", `{"f:metadata":{"f:annotations":{"f:`+api.AnnotationNodeStatusReport+`":{}}}}`)

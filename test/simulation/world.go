@@ -301,7 +301,6 @@ func (w *world) begin() {
 	w.makeCluster()
 	w.actors()
 	w.every(15*time.Second, w.people)
-	w.every(time.Minute, w.rollBackByForce)
 	if w.yearly() {
 		w.beginYear()
 		return
