@@ -26,7 +26,7 @@ func (n *Node) sendTo(ctx context.Context, hostID, method string, in, out any) e
 
 // addressOf returns a host's address: the one that gossip knows, else the one in the topology; false when neither has one.
 func (n *Node) addressOf(hostID string) (string, bool) {
-	if ip, ok := n.gossip.addressOf(hostID); ok {
+	if ip := n.gossip.state(hostID).IP; ip != "" {
 		return ip, true
 	}
 	n.mu.Lock()
@@ -47,7 +47,7 @@ func (n *Node) indexed() map[string]string {
 	members := n.g0.state().sorted()
 	// After a start the later process has the address.
 	slices.SortStableFunc(members, func(a, b *topoNode) int {
-		return cmp.Compare(n.gossip.generationOf(b.HostID), n.gossip.generationOf(a.HostID))
+		return cmp.Compare(n.gossip.state(b.HostID).Gen, n.gossip.state(a.HostID).Gen)
 	})
 	n.mu.Lock()
 	index := n.index

@@ -136,6 +136,9 @@ func selfSigned() tls.Certificate {
 }
 
 func (n *Node) startCQL() {
+	if n.cqlOn.Load() {
+		return
+	}
 	l, err := n.o.Network.listen(n.ctx, net.JoinHostPort(n.o.RPCAddress, cqlPort))
 	if err != nil {
 		n.log.error("cql_server_controller", "cannot listen: %v", err)

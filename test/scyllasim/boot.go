@@ -8,10 +8,8 @@ import (
 	"math/rand/v2"
 	"net"
 	"net/netip"
-	"path/filepath"
 	"slices"
 	"strconv"
-	"strings"
 	"sync"
 	"time"
 
@@ -23,10 +21,6 @@ import (
 func (n *Node) resolveSeeds() ([]string, error) {
 	var out []string
 	for _, s := range n.o.Seeds {
-		s = strings.TrimSpace(s)
-		if s == "" {
-			continue
-		}
 		if a, err := netip.ParseAddr(s); err == nil {
 			out = addUnique(out, a.String())
 			continue
@@ -73,7 +67,10 @@ func (n *Node) boot() error {
 	if err != nil {
 		return err
 	}
-	n.assemble(hostID, seeds)
+	n.mu.Lock()
+	n.hostID = hostID
+	n.mu.Unlock()
+	n.gossip.seeds = seeds
 	for s := int32(2); s <= 4; s++ {
 		n.stage.Store(s)
 		if err := n.sleep(stageTime); err != nil {
@@ -129,18 +126,9 @@ func (n *Node) openSystemLocal() (hostID string, gen int64, err error) {
 	return hostID, gen, nil
 }
 
-// assemble makes the services that join uses; they run from join on.
-func (n *Node) assemble(hostID string, seeds []string) {
-	n.mu.Lock()
-	n.hostID = hostID
-	n.mu.Unlock()
-	n.g0 = newGroup0(filepath.Join(n.o.Dir, "data", "system", "scyllasim-group0"), n)
-	n.gossip = &gossiper{n: n, peers: map[string]*peerView{}, liveChanged: make(chan struct{}), ctx: n.ctx, seeds: seeds}
-	n.tr = &transport{n: n}
-	n.tr.ctx, n.tr.cancel = context.WithCancel(n.ctx)
-}
-
+// startGossip starts group 0, too.
 func (n *Node) startGossip(gen int64) {
+	n.g0.start(n.ctx)
 	app := map[int]string{appSchema: emptySchema, appDC: n.o.DC, appRack: n.o.Rack, appHostID: n.hostID, appFeatures: n.v.Features()}
 	if s := n.g0.state(); s != nil {
 		app[appSchema] = s.Schema
@@ -151,21 +139,12 @@ func (n *Node) startGossip(gen int64) {
 	n.gossip.start(n.ctx, &endpointState{HostID: n.hostID, IP: n.o.BroadcastAddress, Gen: gen, Ver: 1, App: app})
 }
 
-// load is the data size that the node reports, in bytes: invented, and the same at every call.
-func (n *Node) load() int64 {
-	var sum int64 = 100 << 10
-	for _, c := range n.hostID {
-		sum += int64(c) * 97
-	}
-	return sum
-}
-
 // notifyPeersUp tells every other member of this node's state.
 func (n *Node) notifyPeersUp() {
 	var wg sync.WaitGroup
 	for _, t := range n.g0.state().sorted() {
-		if ip, ok := n.addressOf(t.HostID); ok && t.State == rules.Normal && t.HostID != n.hostID && n.gossip.alive(t.HostID) {
-			wg.Go(func() { n.gossip.exchange(n.ctx, t.HostID, ip) })
+		if t.State == rules.Normal && t.HostID != n.hostID && n.gossip.alive(t.HostID) {
+			wg.Go(func() { n.gossip.exchange(n.ctx, new(n.gossip.state(t.HostID))) })
 		}
 	}
 	wg.Wait()

@@ -4,14 +4,10 @@ package scyllasim
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
-	"io"
-	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 )
@@ -37,17 +33,20 @@ type Cluster struct {
 func StartCluster(ctx context.Context, dir string, size int, base Options) (*Cluster, error) {
 	c := &Cluster{Network: NewNetwork(), dir: dir, base: base}
 	c.ctx, c.cancel = context.WithCancel(ctx)
+	var err error
 	for range size {
-		n, err := c.Add(nil)
-		if err == nil {
+		var n *Node
+		if n, err = c.Add(nil); err == nil {
 			err = n.WaitReady(ctx)
 		}
 		if err != nil {
-			c.Close()
-			return nil, err
+			break
 		}
 	}
-	if err := c.WaitAllUp(ctx); err != nil {
+	if err == nil {
+		err = c.WaitAllUp(ctx)
+	}
+	if err != nil {
 		c.Close()
 		return nil, err
 	}
@@ -129,14 +128,11 @@ func (c *Cluster) WaitAllUp(ctx context.Context) error {
 		why := ""
 		var want []string
 		c.mu.Lock()
-		var running []*Node
-		for _, n := range c.nodes {
-			if n != nil && n.ctx.Err() == nil {
-				running = append(running, n)
-				want = append(want, n.Address())
-			}
-		}
+		running := slices.DeleteFunc(slices.Clone(c.nodes), func(n *Node) bool { return n == nil || n.ctx.Err() != nil })
 		c.mu.Unlock()
+		for _, n := range running {
+			want = append(want, n.Address())
+		}
 		slices.SortFunc(want, compareIP)
 		for _, n := range running {
 			if n.stage.Load() < 2 || !slices.Equal(n.endpoints(true), want) {
@@ -154,30 +150,5 @@ func (c *Cluster) WaitAllUp(ctx context.Context) error {
 
 // Request calls the node's REST API and returns status and body.
 func (n *Node) Request(ctx context.Context, method, path string) (int, string, error) {
-	req, err := http.NewRequestWithContext(ctx, method, n.APIURL()+path, nil)
-	if err != nil {
-		return 0, "", err
-	}
-	req.Close = true
-	client := n.o.Network.Client()
-	defer client.CloseIdleConnections()
-	resp, err := client.Do(req)
-	if err != nil {
-		return 0, "", err
-	}
-	defer func() { _ = resp.Body.Close() }()
-	b, err := io.ReadAll(resp.Body)
-	return resp.StatusCode, string(b), err
-}
-
-// GetJSON reads one path of the node's REST API into out; every status but 200 is an error that holds the body.
-func (n *Node) GetJSON(ctx context.Context, path string, out any) error {
-	code, body, err := n.Request(ctx, http.MethodGet, path)
-	if err != nil {
-		return err
-	}
-	if code != http.StatusOK {
-		return fmt.Errorf("GET %s%s: %d %s", n.APIURL(), path, code, strings.TrimSpace(body))
-	}
-	return json.Unmarshal([]byte(body), out)
+	return request(ctx, n.o.Network.Client(), method, n.APIURL()+path)
 }

@@ -29,46 +29,36 @@ func chooseVersion(env func(string) string) (rules.Version, error) {
 // Main is the whole program: args[0] says which command it is, by the name under which the binary was started, or
 // else the first argument does (scylla, docker-entrypoint, nodetool, cqlsh, sh).
 func Main(args []string) int {
-	name := ""
-	if len(args) > 0 {
-		name = commandName(args[0])
-		args = args[1:]
-	}
-	if name == "" && len(args) > 0 {
-		name = commandName(args[0])
-		args = args[1:]
-	}
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
 	defer stop()
-	switch name {
-	case "scylla":
-		return ServerCommand(ctx, args, os.Getenv, os.Stdout, os.Stderr)
-	case "docker-entrypoint":
-		return EntrypointCommand(ctx, args, os.Getenv, os.Stdout, os.Stderr)
-	case "nodetool":
-		return NodetoolCommand(ctx, args, os.Stdout, os.Stderr)
-	case "cqlsh":
-		return CqlshCommand(ctx, args, os.Stdin, os.Stdout, os.Stderr)
-	case "sh":
-		return ShellCommand(ctx, args, os.Stdin, os.Stdout, os.Stderr)
+	for i, arg := range args[:min(2, len(args))] {
+		args := args[i+1:]
+		switch filepath.Base(arg) {
+		case "scylla":
+			return ServerCommand(ctx, args, os.Getenv, os.Stdout, os.Stderr)
+		case "docker-entrypoint.py", "docker-entrypoint":
+			return EntrypointCommand(ctx, args, os.Getenv, os.Stdout, os.Stderr)
+		case "nodetool":
+			return NodetoolCommand(ctx, args, os.Stdout, os.Stderr)
+		case "cqlsh":
+			return CqlshCommand(ctx, args, os.Stdin, os.Stdout, os.Stderr)
+		case "sh", "bash":
+			return ShellCommand(ctx, args, os.Stdin, os.Stdout, os.Stderr)
+		}
 	}
 	_, _ = fmt.Fprintln(os.Stderr, "usage: start as scylla, docker-entrypoint.py, nodetool, cqlsh, sh or bash, or name one of them as the first argument")
 	return 2
 }
 
-func commandName(arg string) string {
-	return map[string]string{
-		"scylla": "scylla", "docker-entrypoint.py": "docker-entrypoint", "docker-entrypoint": "docker-entrypoint",
-		"nodetool": "nodetool", "cqlsh": "cqlsh", "sh": "sh", "bash": "sh",
-	}[filepath.Base(arg)]
-}
-
 // ServerCommand is /usr/bin/scylla: the server, `scylla sstable ...` and `scylla --version`.
 func ServerCommand(ctx context.Context, args []string, env func(string) string, stdout, stderr io.Writer) int {
-	v, err := chooseVersion(env)
-	if err != nil {
+	failed := func(err error) int {
 		_, _ = fmt.Fprintln(stderr, "error:", err)
 		return exitFailed
+	}
+	v, err := chooseVersion(env)
+	if err != nil {
+		return failed(err)
 	}
 	if len(args) > 0 {
 		switch args[0] {
@@ -86,15 +76,13 @@ func ServerCommand(ctx context.Context, args []string, env func(string) string, 
 	}
 	o, err := serverOptions(v.String(), args, env)
 	if err != nil {
-		_, _ = fmt.Fprintln(stderr, "error:", err)
-		return exitFailed
+		return failed(err)
 	}
 	o.Log = stderr
 	// SIGTERM must not kill the node: it begins a clean stop.
 	n, err := StartNode(context.WithoutCancel(ctx), o)
 	if err != nil {
-		_, _ = fmt.Fprintln(stderr, "error:", err)
-		return exitFailed
+		return failed(err)
 	}
 	select {
 	case <-ctx.Done():

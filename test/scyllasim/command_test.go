@@ -11,7 +11,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -35,15 +34,12 @@ func TestSupervisor(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				ctx, cancel := context.WithCancel(t.Context())
 				defer cancel()
-				var mu sync.Mutex
 				starts := 0
 				var said []string
 				s := &supervisor{
 					minUptime: time.Second, stopWait: time.Minute, clock: newClock(1),
-					say: func(f string, a ...any) { mu.Lock(); said = append(said, fmt.Sprintf(f, a...)); mu.Unlock() },
+					say: func(f string, a ...any) { said = append(said, fmt.Sprintf(f, a...)) },
 					start: func() (func() int, func(os.Signal), error) {
-						mu.Lock()
-						defer mu.Unlock()
 						if starts >= len(tc.codes) {
 							return nil, nil, errors.New("started too often")
 						}

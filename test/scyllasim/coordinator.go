@@ -17,7 +17,7 @@ const coordinatorInterval = 500 * time.Millisecond
 // runCoordinator watches for this node's leadership and coordinates topology changes while it lasts.
 func (n *Node) runCoordinator() {
 	n.wg.Go(func() {
-		for {
+		for n.ctx.Err() == nil {
 			ch := n.g0.waitChange()
 			if ctx := n.g0.leadership(); ctx != nil {
 				n.log.info("raft_topology", "start topology coordinator fiber")
@@ -62,14 +62,9 @@ func (n *Node) coordinateOnce(ctx context.Context) (bool, error) {
 	if changed, err := n.updateAddresses(ctx, st); changed || err != nil {
 		return changed, err
 	}
-	if t := st.transition(); t != nil {
-		return true, n.drive(ctx, t)
-	}
-	var requests []*topoNode
-	for _, t := range st.sorted() {
-		if t.Request != "" {
-			requests = append(requests, t)
-		}
+	requests := slices.DeleteFunc(st.sorted(), func(t *topoNode) bool { return t.Request == "" && t.Stage == "" })
+	if i := slices.IndexFunc(requests, func(t *topoNode) bool { return t.Stage != "" }); i >= 0 {
+		return true, n.drive(ctx, requests[i])
 	}
 	if len(requests) == 0 {
 		return n.updateFeatures(ctx, st)
@@ -95,7 +90,7 @@ func (n *Node) coordinateOnce(ctx context.Context) (bool, error) {
 func (n *Node) updateAddresses(ctx context.Context, st *topology) (bool, error) {
 	moved := map[string]string{}
 	for _, t := range st.sorted() {
-		if ip, ok := n.gossip.addressOf(t.HostID); ok && t.State != rules.Left && ip != t.IP {
+		if ip := n.gossip.state(t.HostID).IP; ip != "" && t.State != rules.Left && ip != t.IP {
 			moved[t.HostID] = ip
 		}
 	}
@@ -104,9 +99,7 @@ func (n *Node) updateAddresses(ctx context.Context, st *topology) (bool, error) 
 	}
 	return true, n.g0.propose(ctx, func(t *topology) error {
 		for id, ip := range moved {
-			if x := t.node(id); x != nil {
-				x.IP = ip
-			}
+			t.Nodes[id].IP = ip
 		}
 		return nil
 	})
@@ -194,7 +187,7 @@ func (n *Node) updateFeatures(ctx context.Context, st *topology) (bool, error) {
 	learned, normal := map[string]string{}, []string(nil)
 	for _, x := range st.sorted() {
 		have := x.Features
-		if f := n.gossip.app(x.HostID, appFeatures); f != "" && f != have && x.State != rules.Left {
+		if f := n.gossip.state(x.HostID).App[appFeatures]; f != "" && f != have && x.State != rules.Left {
 			learned[x.HostID], have = f, f
 		}
 		if x.State == rules.Normal {
@@ -208,9 +201,7 @@ func (n *Node) updateFeatures(ctx context.Context, st *topology) (bool, error) {
 	}
 	return true, n.g0.propose(ctx, func(t *topology) error {
 		for id, f := range learned {
-			if x := t.node(id); x != nil {
-				x.Features = f
-			}
+			t.Nodes[id].Features = f
 		}
 		t.Features = enabled
 		return nil
@@ -220,7 +211,7 @@ func (n *Node) updateFeatures(ctx context.Context, st *topology) (bool, error) {
 func (n *Node) apiUpgradeState(apiCall) (any, error) {
 	switch s := n.g0.state(); {
 	case !n.v.RaftTopology():
-		return nil, &apiError{404, "Not found"}
+		return nil, errNotFound
 	case s != nil && s.Legacy && !n.v.UpgradeAlwaysDone():
 		return "not_upgraded", nil
 	}
@@ -229,7 +220,7 @@ func (n *Node) apiUpgradeState(apiCall) (any, error) {
 
 func (n *Node) apiUpgradeStart(apiCall) (any, error) {
 	if !n.v.RaftTopology() || n.v.UpgradeAlwaysDone() {
-		return nil, &apiError{404, "Not found"}
+		return nil, errNotFound
 	}
 	return void{}, n.ask(n.ctx, "topo.request", topologyRequest{Kind: "upgrade"}, nil)
 }

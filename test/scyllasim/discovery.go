@@ -3,6 +3,7 @@
 package scyllasim
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"time"
@@ -23,17 +24,19 @@ type discoverReply struct {
 	Members  []topoNode
 }
 
+func (n *Node) inquire(ip string, r discoverRequest) (rep discoverReply, err error) {
+	ctx, cancel := context.WithTimeout(n.ctx, n.timeout(5*time.Second))
+	defer cancel()
+	return rep, n.tr.call(ctx, "", ip, "discover", r, &rep)
+}
+
 // shadowRound asks the seeds, except the node itself, for the members of the cluster. It fails when none has answered after shadow_round_ms.
 func (n *Node) shadowRound(seeds []string) ([]topoNode, error) {
 	end := n.clock.Now().Add(300 * time.Second)
 	others := slices.DeleteFunc(slices.Clone(seeds), n.isMe)
 	for {
 		for _, ip := range others {
-			ctx, cancel := context.WithTimeout(n.ctx, n.timeout(5*time.Second))
-			var rep discoverReply
-			err := n.tr.call(ctx, "", ip, "discover", discoverRequest{}, &rep)
-			cancel()
-			if err == nil && rep.Group0 != "" {
+			if rep, err := n.inquire(ip, discoverRequest{}); err == nil && rep.Group0 != "" {
 				return rep.Members, nil
 			}
 		}
@@ -60,18 +63,12 @@ func (n *Node) discover(seeds []string, replacing bool) (string, error) {
 		n.mu.Unlock()
 		all, smallest, contact := true, true, ""
 		for _, ip := range targets {
-			ctx, cancel := context.WithTimeout(n.ctx, n.timeout(3*time.Second))
-			var rep discoverReply
-			err := n.tr.call(ctx, "", ip, "discover", discoverRequest{IP: n.o.BroadcastAddress, Eligible: eligible}, &rep)
-			cancel()
+			rep, err := n.inquire(ip, discoverRequest{IP: n.o.BroadcastAddress, Eligible: eligible})
 			switch {
 			case err != nil:
 				all = false
 			case rep.Group0 != "" && contact == "":
-				contact = ip
-				if rep.LeaderIP != "" {
-					contact = rep.LeaderIP
-				}
+				contact = cmp.Or(rep.LeaderIP, ip)
 			case rep.Group0 == "" && rep.Eligible && rep.HostID < n.hostID:
 				smallest = false
 			}

@@ -166,7 +166,7 @@ func writeSSTable(dir string, row map[string]cell) error {
 // commitlog, for which the journal of group 0 stands here: a start after a crash replays and flushes it. [derived] from system.local, whose key space
 // it shares (3.4).
 func (n *Node) flushScyllaLocal() error {
-	if n.g0 == nil || n.groupID() == "" {
+	if n.groupID() == "" {
 		return nil
 	}
 	dir := filepath.Join(n.o.Dir, "data", scyllaLocalTableDir)

@@ -11,9 +11,10 @@ import (
 )
 
 type g0VoteRequest struct {
-	Term, AccTerm, AccIndex int64
-	Candidate               string
-	Pre                     bool
+	Term      int64
+	Acc       g0ID
+	Candidate string
+	Pre       bool
 }
 
 type g0VoteReply struct {
@@ -25,64 +26,46 @@ const maxStretch = 4
 
 func (g *group0) patienceLocked() time.Duration { return g.election << g.stretch }
 
-func (g *group0) patience() time.Duration {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return g.patienceLocked()
-}
-
 func (g *group0) stretchLocked() {
 	g.stretch, g.stretched = min(g.stretch+1, maxStretch), time.Now()
 }
 
-func (g *group0) elect() {
-	if !g.campaign(true) {
-		return
-	}
-	g.campaign(false)
-}
+func (g *group0) elect() { _ = g.campaign(true) && g.campaign(false) }
 
 func (g *group0) campaign(pre bool) bool {
 	g.mu.Lock()
-	if g.leading || g.acc == nil {
+	if g.leading || g.p.Acc.Value == nil {
 		g.mu.Unlock()
 		return false
 	}
-	req := g0VoteRequest{Term: g.p.Term + 1, AccTerm: g.p.Acc.Term, AccIndex: g.p.Acc.Index, Candidate: g.n.hostID, Pre: pre}
+	req := g0VoteRequest{Term: g.p.Term + 1, Acc: g.p.Acc.g0ID, Candidate: g.n.hostID, Pre: pre}
 	if !pre {
 		g.p.Term, g.p.Voted = req.Term, g.n.hostID
 		g.persistLocked()
 	}
-	voters := slices.Clone(g.acc.Voters)
-	ctx, patience := g.ctx, g.patienceLocked()
+	voters, patience := g.votersLocked(), g.patienceLocked()
 	g.mu.Unlock()
 
-	if !g.askForVotes(ctx, voters, req, patience) {
-		g.mu.Lock()
-		g.stretchLocked()
-		g.mu.Unlock()
-		return false
-	}
-	if pre {
-		return true
-	}
+	won := g.askForVotes(voters, req, patience)
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.p.Term != req.Term || g.leading {
-		return false
+	switch {
+	case !won:
+		g.stretchLocked()
+	case !pre && g.p.Term == req.Term && !g.leading:
+		g.leadLocked()
 	}
-	g.leadLocked()
-	return true
+	return won
 }
 
 // askForVotes is true as soon as a majority of the voters, this node included, grants the vote.
-func (g *group0) askForVotes(ctx context.Context, voters []string, req g0VoteRequest, patience time.Duration) bool {
+func (g *group0) askForVotes(voters []string, req g0VoteRequest, patience time.Duration) bool {
 	type answer struct {
 		id string
 		g0VoteReply
 	}
 	answers := make(chan answer, len(voters))
-	cctx, cancel := context.WithTimeout(ctx, patience)
+	cctx, cancel := context.WithTimeout(g.ctx, patience)
 	defer cancel()
 	granted, left := map[string]bool{g.n.hostID: true}, 0
 	for _, id := range voters {
@@ -132,9 +115,9 @@ func (g *group0) adoptLocked(term int64) {
 
 func (g *group0) leadLocked() {
 	g.leading, g.ready, g.leader = true, false, g.n.hostID
-	g.match, g.acked, g.peers = map[string][2]int64{}, map[string]time.Time{}, map[string]chan struct{}{}
+	g.match, g.acked, g.peers = map[string]g0ID{}, map[string]time.Time{}, map[string]chan struct{}{}
 	now := time.Now()
-	for _, id := range g.acc.Voters {
+	for _, id := range g.votersLocked() {
 		g.acked[id] = now
 	}
 	g.leadCtx, g.leadStop = context.WithCancel(g.ctx)
@@ -145,14 +128,6 @@ func (g *group0) leadLocked() {
 	g.syncPeersLocked()
 	g.tryCommitLocked()
 	g.notifyLocked()
-}
-
-func (g *group0) stepDown() {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if g.leading {
-		g.stepDownLocked("stopping")
-	}
 }
 
 func (g *group0) stepDownLocked(why string) {
@@ -169,7 +144,7 @@ func (g *group0) stepDownLocked(why string) {
 func (g *group0) handleVote(req g0VoteRequest) g0VoteReply {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	upToDate := req.AccTerm > g.p.Acc.Term || (req.AccTerm == g.p.Acc.Term && req.AccIndex >= g.p.Acc.Index)
+	upToDate := !g.p.Acc.newer(req.Acc)
 	if req.Pre {
 		// A node that hears a leader grants no pre-vote, so that one slow node cannot unseat the leader.
 		hears := g.leading || (g.leader != "" && time.Since(g.lastHeard) < g.patienceLocked())
@@ -186,20 +161,21 @@ func (g *group0) handleVote(req g0VoteRequest) g0VoteReply {
 }
 
 type g0Append struct {
-	Term              int64
-	Leader            string
-	Entry             *g0Entry `json:",omitempty"`
-	ComTerm, ComIndex int64
+	Term   int64
+	Leader string
+	Entry  *g0Entry `json:",omitempty"`
+	Com    g0ID
 }
 
 type g0AppendReply struct {
-	Term, AccTerm, AccIndex int64
-	OK                      bool
+	Term int64
+	Acc  g0ID
+	OK   bool
 }
 
 // syncPeersLocked runs one loop for each member that receives the state.
 func (g *group0) syncPeersLocked() {
-	for _, n := range g.acc.sorted() {
+	for _, n := range g.p.Acc.Value.sorted() {
 		if n.InGroup0 && n.HostID != g.n.hostID && g.peers[n.HostID] == nil {
 			kick := make(chan struct{}, 1)
 			g.peers[n.HostID] = kick
@@ -221,21 +197,21 @@ func (g *group0) replicate(ctx context.Context, id string, kick <-chan struct{})
 			g.mu.Unlock()
 			return
 		}
-		if n := g.acc.node(id); n == nil || !n.InGroup0 {
+		if n := g.p.Acc.Value.node(id); n == nil || !n.InGroup0 {
 			// Removed from group 0. The removed node does not get the value that says so.
 			delete(g.peers, id)
 			g.mu.Unlock()
 			return
 		}
-		msg := g0Append{Term: g.p.Term, Leader: g.n.hostID, ComTerm: g.p.Com.Term, ComIndex: g.p.Com.Index}
-		if g.match[id] != [2]int64{g.p.Acc.Term, g.p.Acc.Index} {
+		msg := g0Append{Term: g.p.Term, Leader: g.n.hostID, Com: g.p.Com.g0ID}
+		if g.match[id] != g.p.Acc.g0ID {
 			e := g.p.Acc
 			msg.Entry = &e
 		}
+		cctx, cancel := context.WithTimeout(ctx, 2*g.patienceLocked())
 		g.mu.Unlock()
 
 		var rep g0AppendReply
-		cctx, cancel := context.WithTimeout(ctx, 2*g.patience())
 		sent := time.Now()
 		err := g.n.sendTo(cctx, id, "g0.append", msg, &rep)
 		cancel()
@@ -243,16 +219,11 @@ func (g *group0) replicate(ctx context.Context, id string, kick <-chan struct{})
 		again := false
 		g.mu.Lock()
 		if err == nil && g.leading && ctx.Err() == nil {
-			if rep.Term > g.p.Term {
-				g.adoptLocked(rep.Term)
-				g.mu.Unlock()
-				return
-			}
+			g.adoptLocked(rep.Term)
 			if rep.OK {
-				g.acked[id] = sent
-				g.match[id] = [2]int64{rep.AccTerm, rep.AccIndex}
+				g.acked[id], g.match[id] = sent, rep.Acc
 				g.tryCommitLocked()
-				again = g.match[id] != [2]int64{g.p.Acc.Term, g.p.Acc.Index}
+				again = rep.Acc != g.p.Acc.g0ID
 			}
 		}
 		g.mu.Unlock()
@@ -269,17 +240,14 @@ func (g *group0) replicate(ctx context.Context, id string, kick <-chan struct{})
 }
 
 func (g *group0) tryCommitLocked() {
-	cur := [2]int64{g.p.Acc.Term, g.p.Acc.Index}
-	if !g.leading || [2]int64{g.p.Com.Term, g.p.Com.Index} == cur {
-		return
-	}
-	if !rules.Quorum(g.acc.Voters, func(id string) bool { return id == g.n.hostID || g.match[id] == cur }) {
+	voters, there := g.votersLocked(), func(id string) bool { return id == g.n.hostID || g.match[id] == g.p.Acc.g0ID }
+	if !g.leading || g.p.Com.g0ID == g.p.Acc.g0ID || !rules.Quorum(voters, there) {
 		return
 	}
 	g.ready = true
 	g.commitLocked()
 	g.syncPeersLocked()
-	if !slices.Contains(g.acc.Voters, g.n.hostID) {
+	if !slices.Contains(voters, g.n.hostID) {
 		g.stepDownLocked("not a voter any more")
 	}
 }
@@ -287,10 +255,10 @@ func (g *group0) tryCommitLocked() {
 func (g *group0) commitLocked() {
 	old := g.com.Load()
 	g.p.Com = g.p.Acc
-	g.com.Store(g.acc)
+	g.com.Store(g.p.Com.Value)
 	g.persistLocked()
 	g.notifyLocked()
-	g.n.applied(old, g.acc)
+	g.n.applied(old, g.p.Com.Value)
 }
 
 func (g *group0) handleAppend(m g0Append) g0AppendReply {
@@ -305,13 +273,12 @@ func (g *group0) handleAppend(m g0Append) g0AppendReply {
 		g.leader = m.Leader
 		g.notifyLocked()
 	}
-	if m.Entry != nil && (m.Entry.Term > g.p.Acc.Term || (m.Entry.Term == g.p.Acc.Term && m.Entry.Index > g.p.Acc.Index)) {
+	if m.Entry != nil && m.Entry.newer(g.p.Acc.g0ID) {
 		g.p.Acc = *m.Entry
-		g.acc = decodeTopology(m.Entry.Value)
 		g.persistLocked()
 	}
-	if m.ComTerm == g.p.Acc.Term && m.ComIndex == g.p.Acc.Index && (g.p.Com.Term != m.ComTerm || g.p.Com.Index != m.ComIndex) {
+	if m.Com == g.p.Acc.g0ID && m.Com != g.p.Com.g0ID {
 		g.commitLocked()
 	}
-	return g0AppendReply{Term: g.p.Term, AccTerm: g.p.Acc.Term, AccIndex: g.p.Acc.Index, OK: true}
+	return g0AppendReply{Term: g.p.Term, Acc: g.p.Acc.g0ID, OK: true}
 }

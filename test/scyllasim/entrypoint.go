@@ -12,7 +12,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
-	"strconv"
 	"syscall"
 	"time"
 )
@@ -45,12 +44,10 @@ func EntrypointCommand(ctx context.Context, args []string, env func(string) stri
 	if _, err := os.Stat(filepath.Join(rootFolder(env), scyllaYAML)); err != nil {
 		say("WARN %s is missing: the entrypoint of ScyllaDB's image would fail here", scyllaYAML)
 	}
-	speed := 1.0
-	if s, err := strconv.ParseFloat(env("SCYLLASIM_SPEED"), 64); err == nil && s > 0 {
-		speed = s
-	}
+	var o Options
+	_ = environment(&o, env) // the server names what it cannot read
 	s := &supervisor{
-		say: say, clock: newClock(speed), minUptime: time.Second, stopWait: 15 * time.Minute,
+		say: say, clock: newClock(o.Speed), minUptime: time.Second, stopWait: 15 * time.Minute,
 		start: func() (func() int, func(os.Signal), error) {
 			cmd := exec.Command(self, args...)
 			cmd.Args[0] = "scylla"

@@ -22,20 +22,18 @@ func (g *gossiper) considerLocked(p *peerView) {
 		return
 	}
 	p.echoing = true
-	id, ip, gen := p.st.HostID, p.st.IP, p.st.Gen
+	st := p.st
 	g.wg.Go(func() {
-		cctx, cancel := context.WithTimeout(g.ctx, max(g.n.clock.Real(15*time.Second), time.Second))
-		defer cancel()
-		err := g.n.tr.call(cctx, id, ip, "gossip.echo", struct{}{}, nil)
+		err := g.call(g.ctx, 15*time.Second, st, "gossip.echo", struct{}{}, nil)
 		g.mu.Lock()
 		defer g.mu.Unlock()
 		p.echoing = false
-		if err != nil || !g.enabled || p.alive || g.peers[id] != p || p.st.Gen != gen || p.st.status() == "shutdown" {
+		if err != nil || !g.enabled || p.alive || g.peers[st.HostID] != p || p.st.Gen != st.Gen || p.st.status() == "shutdown" {
 			return
 		}
 		p.alive = true
 		g.bumpLocked()
-		g.n.log.info("gossip", "InetAddress %s/%s is now UP, status = %s", id, p.st.IP, p.st.status())
+		g.n.log.info("gossip", "InetAddress %s/%s is now UP, status = %s", st.HostID, p.st.IP, p.st.status())
 	})
 }
 
@@ -81,11 +79,9 @@ func (g *gossiper) detectPeer(ctx context.Context, id string) {
 			g.mu.Unlock()
 			return
 		}
-		ip := p.st.IP
+		st := p.st
 		g.mu.Unlock()
-		cctx, cancel := context.WithTimeout(ctx, g.n.clock.Real(d.Most()))
-		err := g.n.tr.call(cctx, id, ip, "gossip.echo", struct{}{}, nil)
-		cancel()
+		err := g.call(ctx, d.Most(), st, "gossip.echo", struct{}{}, nil)
 		if ctx.Err() != nil {
 			return
 		}

@@ -112,48 +112,46 @@ func (g *gossiper) set(app int, value string) {
 	if g.me == nil || g.me.App[app] == value {
 		return
 	}
+	c := g.beatLocked()
+	c.App = maps.Clone(c.App)
+	c.App[app] = value
+}
+
+// beatLocked is a new version of this node's own state.
+func (g *gossiper) beatLocked() *endpointState {
 	c := *g.me
 	c.Ver++
-	c.App = maps.Clone(g.me.App)
-	c.App[app] = value
 	g.me = &c
+	return g.me
 }
 
 // stop ends gossip. With announce it tells the peers first, which then mark this node DOWN at once.
-func (g *gossiper) stop(ctx context.Context, announce bool) {
-	g.mu.Lock()
-	if !g.enabled {
-		g.mu.Unlock()
-		return
-	}
+func (g *gossiper) stop(announce bool) {
 	if announce {
-		g.mu.Unlock()
 		g.set(appStatus, "shutdown,true")
-		g.mu.Lock()
 		g.n.log.info("gossip", "Announcing shutdown")
 	}
+	g.mu.Lock()
 	g.enabled = false
-	me := *g.me
-	var to []*endpointState
+	me := g.me
+	var wg sync.WaitGroup
 	for _, p := range g.peers {
-		if p.alive {
-			to = append(to, p.st)
+		if to := p.st; announce && p.alive {
+			wg.Go(func() {
+				g.n.log.info("gossip", "Sending a GossipShutdown to %s with generation %d", to.IP, me.Gen)
+				_ = g.call(g.n.ctx, 5*time.Second, to, "gossip.shutdown", me, nil)
+			})
 		}
 	}
 	g.mu.Unlock()
-	if !announce {
-		return
-	}
-	cctx, cancel := context.WithTimeout(ctx, max(g.n.clock.Real(5*time.Second), time.Second))
-	defer cancel()
-	var wg sync.WaitGroup
-	for _, t := range to {
-		wg.Go(func() {
-			g.n.log.info("gossip", "Sending a GossipShutdown to %s with generation %d", t.IP, me.Gen)
-			_ = g.n.tr.call(cctx, t.HostID, t.IP, "gossip.shutdown", me, nil)
-		})
-	}
 	wg.Wait()
+}
+
+// call takes as long as this of the node's time, or a second.
+func (g *gossiper) call(ctx context.Context, limit time.Duration, to *endpointState, method string, in, out any) error {
+	ctx, cancel := context.WithTimeout(ctx, max(g.n.clock.Real(limit), time.Second))
+	defer cancel()
+	return g.n.tr.call(ctx, to.HostID, to.IP, method, in, out)
 }
 
 func (g *gossiper) rounds(ctx context.Context) {
@@ -163,9 +161,7 @@ func (g *gossiper) rounds(ctx context.Context) {
 			g.mu.Unlock()
 			return
 		}
-		c := *g.me
-		c.Ver++
-		g.me = &c
+		g.beatLocked()
 		var live, down []*endpointState
 		known := map[string]bool{g.me.IP: true}
 		for _, p := range g.peers {
@@ -193,7 +189,7 @@ func (g *gossiper) rounds(ctx context.Context) {
 			}
 		}
 		for _, t := range to {
-			g.wg.Go(func() { g.exchange(ctx, t.HostID, t.IP) })
+			g.wg.Go(func() { g.exchange(ctx, t) })
 		}
 		if g.n.clock.sleep(ctx, gossipInterval) != nil {
 			return
@@ -202,14 +198,10 @@ func (g *gossiper) rounds(ctx context.Context) {
 }
 
 // exchange sends a peer all states that are known here, and merges those of its answer.
-func (g *gossiper) exchange(ctx context.Context, hostID, ip string) {
-	cctx, cancel := context.WithTimeout(ctx, max(g.n.clock.Real(4*time.Second), time.Second))
-	defer cancel()
+func (g *gossiper) exchange(ctx context.Context, with *endpointState) {
 	var theirs gossipStates
-	if mine := g.states(); len(mine.States) > 0 {
-		if err := g.n.tr.call(cctx, hostID, ip, "gossip.syn", mine, &theirs); err == nil {
-			g.merge(theirs.States)
-		}
+	if mine := g.states(); len(mine.States) > 0 && g.call(ctx, 4*time.Second, with, "gossip.syn", mine, &theirs) == nil {
+		g.merge(theirs.States)
 	}
 }
 
@@ -242,63 +234,43 @@ func (g *gossiper) handleSyn(s gossipStates) gossipStates {
 func (g *gossiper) merge(states []*endpointState) {
 	moved := false
 	for _, st := range states {
-		if st == nil || st.HostID == g.n.hostID || rules.Banned(g.n.g0.state(), st.HostID) {
-			continue
-		}
-		g.mu.Lock()
-		if !g.enabled {
-			g.mu.Unlock()
-			return
-		}
-		p := g.peers[st.HostID]
-		switch {
-		case p == nil && !g.n.v.GossipByHostID() && g.addressTakenLocked(st):
-			// A peer that has not heard of the newer node yet still speaks of the older one.
-			g.mu.Unlock()
-			continue
-		case p == nil:
-			now := g.n.clock.Now()
-			p = &peerView{st: st, firstSeen: now}
-			g.peers[st.HostID] = p
+		if st != nil && st.HostID != g.n.hostID && !rules.Banned(g.n.g0.state(), st.HostID) && g.take(st) {
 			moved = true
-		case !st.newer(p.st):
-			g.mu.Unlock()
-			continue
-		default:
-			if st.Gen > p.st.Gen {
-				p.firstSeen = g.n.clock.Now()
-			}
-			moved = moved || st.IP != p.st.IP
-			p.st = st
 		}
-		if !g.n.v.GossipByHostID() {
-			g.takeAddressLocked(st)
-		}
-		g.considerLocked(p)
-		g.mu.Unlock()
 	}
 	if moved {
 		g.n.savePeers()
 	}
 }
 
-// takeAddressLocked forgets older endpoints at the address of st: before 2025.2 endpoints are keyed by address.
-func (g *gossiper) takeAddressLocked(st *endpointState) {
-	for id, p := range g.peers {
-		if id != st.HostID && p.st.IP == st.IP && !p.alive && p.st.Gen <= st.Gen {
+// take merges one state, and reports whether it is that of a new peer, or of a peer with a new address.
+func (g *gossiper) take(st *endpointState) (moved bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	p := g.peers[st.HostID]
+	if !g.enabled || p != nil && !st.newer(p.st) {
+		return false
+	}
+	// Before 2025.2 endpoints are keyed by address, and the later process has it.
+	for id, o := range g.peers {
+		switch {
+		case g.n.v.GossipByHostID() || id == st.HostID || o.st.IP != st.IP:
+		case o.st.Gen > st.Gen && p == nil:
+			return false // a peer that has not heard of the newer node yet still speaks of the older one
+		case o.st.Gen <= st.Gen && !o.alive:
 			delete(g.peers, id)
 		}
 	}
-}
-
-// addressTakenLocked is true where a node that started later has the address of st.
-func (g *gossiper) addressTakenLocked(st *endpointState) bool {
-	for id, p := range g.peers {
-		if id != st.HostID && p.st.IP == st.IP && p.st.Gen > st.Gen {
-			return true
-		}
+	if p == nil {
+		p = &peerView{st: &endpointState{}}
+		g.peers[st.HostID] = p
 	}
-	return false
+	if st.Gen > p.st.Gen {
+		p.firstSeen = g.n.clock.Now()
+	}
+	moved, p.st = st.IP != p.st.IP, st
+	g.considerLocked(p)
+	return moved
 }
 
 func (g *gossiper) handleShutdown(st *endpointState) {
@@ -339,40 +311,17 @@ func (g *gossiper) alive(hostID string) bool {
 	return p != nil && p.alive
 }
 
-// state returns what is known of a host, nil for nothing. It is never changed.
-func (g *gossiper) state(hostID string) *endpointState {
+// state returns what is known of a host; the zero value for nothing.
+func (g *gossiper) state(hostID string) endpointState {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if hostID == g.n.hostID {
-		return g.me
-	}
 	if p := g.peers[hostID]; p != nil {
-		return p.st
+		return *p.st
 	}
-	return nil
-}
-
-func (g *gossiper) addressOf(hostID string) (string, bool) {
-	if st := g.state(hostID); st != nil {
-		return st.IP, true
+	if hostID == g.n.hostID && g.me != nil {
+		return *g.me
 	}
-	return "", false
-}
-
-// app returns one application state of a host, empty when it is not known.
-func (g *gossiper) app(hostID string, app int) string {
-	if st := g.state(hostID); st != nil {
-		return st.App[app]
-	}
-	return ""
-}
-
-// generationOf returns the generation of a host's last known process, 0 when it is not known.
-func (g *gossiper) generationOf(hostID string) int64 {
-	if st := g.state(hostID); st != nil {
-		return st.Gen
-	}
-	return 0
+	return endpointState{}
 }
 
 // endpointView is one endpoint as the failure detector API prints it.

@@ -4,7 +4,6 @@ package scyllasim
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"math/rand/v2"
 	"slices"
@@ -21,7 +20,7 @@ import (
 type group0 struct {
 	n *Node
 
-	// Wall-clock intervals; bounded below so that a fast clock does not turn scheduling noise into elections. patience() is
+	// Wall-clock intervals; bounded below so that a fast clock does not turn scheduling noise into elections. The patience is
 	// election doubled by each failure: on a machine too slow for election no leader would last.
 	beat, election time.Duration
 	stretch        uint
@@ -32,13 +31,12 @@ type group0 struct {
 	mu        sync.Mutex
 	p         g0Persisted
 	journal   journal
-	acc       *topology                // decoded p.Acc
-	com       atomic.Pointer[topology] // decoded p.Com; read without the lock, so that applied may look at it
+	com       atomic.Pointer[topology] // that of p.Com; read without the lock, so that applied may look at it
 	leader    string
 	leading   bool
 	ready     bool // leader only: the value accepted at election is committed
 	lastHeard time.Time
-	match     map[string][2]int64
+	match     map[string]g0ID
 	acked     map[string]time.Time
 	peers     map[string]chan struct{} // leader's loops, by host ID; a send wakes them
 	leadCtx   context.Context
@@ -60,19 +58,13 @@ func newGroup0(dir string, n *Node) *group0 {
 }
 
 // create makes a new group with this value and this node as the only voter.
-func (g *group0) create(t *topology) error {
-	b, err := json.Marshal(t)
-	if err != nil {
-		return err
-	}
+func (g *group0) create(t *topology) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	e := g0Entry{Term: 1, Index: 1, Value: b}
+	e := g0Entry{g0ID{1, 1}, t}
 	g.p = g0Persisted{Term: 1, Acc: e, Com: e, Peers: g.p.Peers}
-	g.acc = decodeTopology(b)
-	g.com.Store(decodeTopology(b))
+	g.com.Store(t)
 	g.persistLocked()
-	return nil
 }
 
 // start runs elections until ctx ends.
@@ -80,26 +72,27 @@ func (g *group0) start(ctx context.Context) {
 	g.mu.Lock()
 	g.ctx = ctx
 	g.lastHeard = time.Now()
-	sole := g.acc != nil && len(g.acc.Voters) == 1 && g.acc.Voters[0] == g.n.hostID
+	sole := slices.Equal(g.votersLocked(), []string{g.n.hostID})
 	g.mu.Unlock()
 	g.wg.Go(func() {
 		if sole {
 			g.elect()
 		}
 		for {
-			patience := g.patience()
+			g.mu.Lock()
+			patience := g.patienceLocked()
+			g.mu.Unlock()
 			wait := patience + rand.N(patience)
 			select {
 			case <-ctx.Done():
-				g.stepDown()
 				return
 			case <-time.After(g.election/4 + rand.N(g.election/4)):
 			}
 			g.mu.Lock()
-			voter := g.acc != nil && slices.Contains(g.acc.Voters, g.n.hostID)
+			voters := g.votersLocked()
 			idle := time.Since(g.lastHeard)
 			leading := g.leading
-			if leading && !rules.Quorum(g.acc.Voters, func(id string) bool { return id == g.n.hostID || time.Since(g.acked[id]) < 2*patience }) {
+			if leading && !rules.Quorum(voters, func(id string) bool { return id == g.n.hostID || time.Since(g.acked[id]) < 2*patience }) {
 				g.stepDownLocked("no contact with a majority of voters")
 				g.stretchLocked()
 			}
@@ -111,7 +104,7 @@ func (g *group0) start(ctx context.Context) {
 				g.notifyLocked()
 			}
 			g.mu.Unlock()
-			if !leading && voter && idle > wait {
+			if !leading && slices.Contains(voters, g.n.hostID) && idle > wait {
 				g.elect()
 			}
 		}
@@ -164,52 +157,54 @@ func (g *group0) propose(ctx context.Context, change func(t *topology) error) er
 	g.propMu.Lock()
 	defer g.propMu.Unlock()
 	g.mu.Lock()
-	if !g.leading || !g.ready || g.p.Com.Term != g.p.Acc.Term || g.p.Com.Index != g.p.Acc.Index {
-		g.mu.Unlock()
+	defer g.mu.Unlock()
+	if !g.leading || !g.ready || g.p.Com.g0ID != g.p.Acc.g0ID {
 		return errNotLeader
 	}
-	next := g.acc.clone()
-	if err := change(next); err != nil {
-		g.mu.Unlock()
-		if errors.Is(err, errNoChange) {
-			return nil
-		}
+	next := g.p.Acc.Value.clone()
+	if err := change(next); errors.Is(err, errNoChange) {
+		return nil
+	} else if err != nil {
 		return err
 	}
-	b, err := json.Marshal(next)
-	if err != nil {
-		g.mu.Unlock()
-		return err
-	}
-	e := g0Entry{Term: g.p.Term, Index: g.p.Acc.Index + 1, Value: b}
-	g.p.Acc, g.acc = e, next
+	e := g0Entry{g0ID{g.p.Term, g.p.Acc.Index + 1}, next}
+	g.p.Acc = e
 	g.persistLocked()
 	g.syncPeersLocked()
 	g.tryCommitLocked()
 	for {
 		if g.p.Com.Term == e.Term && g.p.Com.Index >= e.Index {
-			g.mu.Unlock()
 			return nil
 		}
 		if !g.leading || g.p.Term != e.Term {
-			g.mu.Unlock()
 			return errNotLeader
 		}
-		ch := g.changed
+		ch, err := g.changed, error(nil)
 		g.mu.Unlock()
 		select {
 		case <-ch:
 		case <-ctx.Done():
-			return ctx.Err()
+			err = ctx.Err()
 		}
 		g.mu.Lock()
+		if err != nil {
+			return err
+		}
 	}
 }
 
+// g0ID tells one value from all others.
+type g0ID struct {
+	Term  int64 `json:"term"`
+	Index int64 `json:"index"`
+}
+
+func (a g0ID) newer(b g0ID) bool { return a.Term > b.Term || a.Term == b.Term && a.Index > b.Index }
+
+// g0Entry is a value, which nothing changes any more.
 type g0Entry struct {
-	Term  int64           `json:"term"`
-	Index int64           `json:"index"`
-	Value json.RawMessage `json:"value,omitempty"`
+	g0ID
+	Value *topology `json:"value,omitempty"`
 }
 
 type g0Persisted struct {
@@ -223,23 +218,17 @@ type g0Persisted struct {
 
 // load reads what an earlier process stored. It returns false when this node never belonged to a group 0.
 func (g *group0) load() (bool, error) {
-	if err := g.journal.load(&g.p); err != nil {
-		return false, err
-	}
-	g.acc = decodeTopology(g.p.Acc.Value)
-	g.com.Store(decodeTopology(g.p.Com.Value))
-	return g.com.Load() != nil, nil
+	err := g.journal.load(&g.p)
+	g.com.Store(g.p.Com.Value)
+	return g.p.Com.Value != nil, err
 }
 
-func decodeTopology(b json.RawMessage) *topology {
-	if len(b) == 0 {
+// votersLocked are those of the accepted value.
+func (g *group0) votersLocked() []string {
+	if g.p.Acc.Value == nil {
 		return nil
 	}
-	var t topology
-	if json.Unmarshal(b, &t) != nil {
-		return nil
-	}
-	return &t
+	return g.p.Acc.Value.Voters
 }
 
 // persistLocked stores the state. It must return before a vote or an acceptance is sent.

@@ -4,6 +4,7 @@ package scyllasim
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -107,8 +108,8 @@ func get(t *testing.T, n *Node, path string) (int, string) {
 // read decodes an answer of the node's REST API.
 func read[T any](t *testing.T, n *Node, path string) (out T) {
 	t.Helper()
-	if err := n.GetJSON(testContext(t), path, &out); err != nil {
-		t.Fatal(err)
+	if code, body := get(t, n, path); code != 200 || json.Unmarshal([]byte(body), &out) != nil {
+		t.Fatal(path, code, body)
 	}
 	return out
 }

@@ -3,6 +3,7 @@
 package scyllasim
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -92,7 +93,6 @@ func (n *Node) disk() rules.Disk {
 // rejoin is the restart of a member; it returns when gossip has settled.
 func (n *Node) rejoin(gen int64) error {
 	n.loadSaved()
-	n.g0.start(n.ctx)
 	n.startGossip(gen)
 	n.runCoordinator()
 	n.setMode(rules.ModeJoining)
@@ -117,30 +117,21 @@ func (n *Node) alone() bool {
 func (n *Node) loadSaved() {
 	ips := n.g0.p.Peers
 	for _, t := range n.g0.state().sorted() {
-		if t.State == rules.Left {
-			continue
-		}
-		ip, saved := ips[t.HostID]
-		if !saved {
-			ip = t.IP
-		}
-		if !saved && slices.Contains(slices.Collect(maps.Values(ips)), ip) {
+		switch ip := cmp.Or(ips[t.HostID], t.IP); {
+		case t.State == rules.Left:
+		case ips[t.HostID] == "" && slices.Contains(slices.Collect(maps.Values(ips)), ip):
 			n.mu.Lock()
 			n.taken[t.HostID] = true
 			n.mu.Unlock()
-			continue
+		case n.v.GossipByHostID() || !n.isMe(ip):
+			n.gossip.addSaved(t.HostID, ip, t.DC, t.Rack)
 		}
-		if !n.v.GossipByHostID() && n.isMe(ip) {
-			continue
-		}
-		n.gossip.addSaved(t.HostID, ip, t.DC, t.Rack)
 	}
 }
 
 // unfinished is a start on a data directory whose earlier process joined group 0 and ended before it was COMPLETED.
 func (n *Node) unfinished(gen int64) error {
 	n.loadSaved()
-	n.g0.start(n.ctx)
 	n.startGossip(gen)
 	n.setMode(rules.ModeJoining)
 	return runtimeErrorf("%s", rules.NoRequest(newTaskID()))
@@ -169,16 +160,11 @@ func (n *Node) replaceTarget(seeds []string) (string, []string, error) {
 	}
 	var ignore []string
 	for _, id := range o.IgnoreDeadNodes {
-		found := ""
-		for _, m := range members {
-			if m.HostID == id || compareIP(m.IP, id) == 0 && m.HostID != target.HostID {
-				found = m.HostID
-			}
-		}
-		if found == "" {
+		i := slices.IndexFunc(members, func(m topoNode) bool { return m.HostID == id || compareIP(m.IP, id) == 0 && m.HostID != target.HostID })
+		if i < 0 {
 			return "", nil, runtimeErrorf("Could not find ignored dead node %s in the cluster", id)
 		}
-		ignore = addUnique(ignore, found)
+		ignore = addUnique(ignore, members[i].HostID)
 	}
 	n.log.info("storage_service", "Host %s/%s is replacing %s/%s", n.hostID, o.BroadcastAddress, target.HostID, target.IP)
 	return target.HostID, ignore, nil
@@ -188,7 +174,7 @@ func (n *Node) replaceTarget(seeds []string) (string, []string, error) {
 func (n *Node) form(gen int64) error {
 	now := time.Now().UTC()
 	task := newTaskID()
-	err := n.g0.create(&topology{
+	n.g0.create(&topology{
 		GroupID: uuid.NewString(), Schema: uuid.NewString(),
 		Voters: []string{n.hostID}, Features: n.v.Features(), Legacy: !n.v.RaftTopology(), Keyspaces: n.o.Keyspaces, Auth: n.initialAuth(),
 		Nodes: map[string]*topoNode{n.hostID: {
@@ -197,11 +183,7 @@ func (n *Node) form(gen int64) error {
 		}},
 		Tasks: []*topoTask{{ID: task, Type: rules.Join, HostID: n.hostID, State: "done", Start: now, End: now}},
 	})
-	if err != nil {
-		return runtimeErrorf("create group 0: %v", err)
-	}
 	n.log.info("raft_group0", "Created group 0 with ID %s", n.groupID())
-	n.g0.start(n.ctx)
 	n.startGossip(gen)
 	n.runCoordinator()
 	n.setMode(rules.ModeJoining)
@@ -209,9 +191,8 @@ func (n *Node) form(gen int64) error {
 }
 
 func (n *Node) joinExisting(gen int64, seeds []string, contact, replaces string, ignore []string) error {
-	n.g0.start(n.ctx)
 	n.startGossip(gen)
-	n.gossip.exchange(n.ctx, "", contact) // gossip knows it before it asks
+	n.gossip.exchange(n.ctx, &endpointState{IP: contact}) // gossip knows it before it asks
 	req := joinRequest{Node: topoNode{
 		HostID: n.hostID, IP: n.o.BroadcastAddress, DC: n.o.DC, Rack: n.o.Rack,
 		Nonce: n.nonce, Replaces: replaces, Ignore: ignore, Features: n.v.Features(), ZeroToken: n.o.ZeroToken,
@@ -222,10 +203,9 @@ func (n *Node) joinExisting(gen int64, seeds []string, contact, replaces string,
 		var rep joinReply
 		err := n.tr.call(ctx, "", contact, "topo.join", req, &rep)
 		cancel()
-		if err == nil && rep.Rejected != "" {
+		if rep.Rejected != "" {
 			return n.rejected(rep.Rejected)
-		}
-		if err == nil {
+		} else if err == nil {
 			break
 		}
 		var re *remoteError
@@ -271,10 +251,8 @@ func (n *Node) awaitResponse() error {
 	defer n.awaiting.Store(false)
 	for {
 		select {
-		case <-n.ctx.Done():
-			return n.ctx.Err()
-		case <-n.stopCh:
-			return errInterrupted
+		case <-n.runs.Done():
+			return context.Cause(n.runs)
 		case r := <-n.joinResp:
 			if !r.Accept {
 				r.reply <- nil
@@ -297,24 +275,14 @@ func (n *Node) awaitResponse() error {
 }
 
 func (n *Node) waitAlive(ids []string) error {
-	end := time.Now().Add(n.timeout(rules.AliveWait))
-	for {
-		var missing []string
-		for _, id := range ids {
-			if !n.gossip.alive(id) {
-				missing = append(missing, id)
-			}
-		}
-		if len(missing) == 0 {
-			return nil
-		}
-		if !time.Now().Before(end) {
-			return runtimeErrorf(rules.NotAlive+", nodes=%s, live_nodes=%s", idSet(ids), idSet(n.liveIDs()))
-		}
-		if err := n.sleep(100 * time.Millisecond); err != nil {
-			return err
-		}
+	ctx, cancel := context.WithTimeout(n.runs, n.timeout(rules.AliveWait))
+	defer cancel()
+	missing := func(id string) bool { return !n.gossip.alive(id) }
+	err := n.await(ctx, func() bool { return !slices.ContainsFunc(ids, missing) })
+	if errors.Is(err, context.DeadlineExceeded) {
+		return runtimeErrorf(rules.NotAlive+", nodes=%s, live_nodes=%s", idSet(ids), idSet(n.liveIDs()))
 	}
+	return err
 }
 
 func (n *Node) liveIDs() []string {
@@ -328,33 +296,26 @@ func (n *Node) liveIDs() []string {
 }
 
 // awaitNormal returns when the topology lists this node as normal, or why its request failed.
-func (n *Node) awaitNormal(replacing bool) error {
-	for {
-		ch := n.g0.waitChange() // and not a while: the notice of a ban may come right after the reason
-		if me := n.g0.state().node(n.hostID); me != nil {
-			task := n.g0.state().task(me.RequestID)
-			switch {
-			case me.State == rules.Normal && me.Stage == "":
-				return nil
-			case me.State == rules.Left || (task != nil && task.State == "failed"):
-				what, why := "Bootstrap", "the node was removed"
-				if replacing {
-					what = "Replace"
-				}
-				if task != nil && task.Error != "" {
-					why = task.Error
-				}
-				return runtimeErrorf("%s failed. See earlier errors (%s)", what, why)
+func (n *Node) awaitNormal(replacing bool) (failed error) {
+	err := n.await(n.runs, func() bool { // at each change: the notice of a ban may come right after the reason
+		me := n.g0.state().node(n.hostID)
+		if me == nil {
+			return false
+		}
+		task := n.g0.state().task(me.RequestID)
+		if me.State == rules.Left || (task != nil && task.State == "failed") {
+			what, why := "Bootstrap", "the node was removed"
+			if replacing {
+				what = "Replace"
 			}
+			if task != nil && task.Error != "" {
+				why = task.Error
+			}
+			failed = runtimeErrorf("%s failed. See earlier errors (%s)", what, why)
 		}
-		select {
-		case <-ch:
-		case <-n.stopCh:
-			return errInterrupted
-		case <-n.ctx.Done():
-			return n.ctx.Err()
-		}
-	}
+		return failed != nil || me.State == rules.Normal && me.Stage == ""
+	})
+	return cmp.Or(failed, err)
 }
 
 // handleJoinResponse passes the coordinator's answer to the waiting join and returns the join's own error.

@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 )
 
 // journal is an append-only file of JSON lines, of which the last counts, that survives the end of the process at any point. Nothing is ever replaced in
@@ -28,10 +27,9 @@ const journalLimit = 4 << 20
 
 var errJournalClosed = errors.New("journal is closed")
 
+// segments are in order.
 func (j *journal) segments() ([]string, error) {
-	l, err := filepath.Glob(filepath.Join(j.dir, j.prefix+"-*"+j.suffix))
-	slices.Sort(l)
-	return l, err
+	return filepath.Glob(filepath.Join(j.dir, j.prefix+"-*"+j.suffix))
 }
 
 // load decodes the last whole line. A torn line at the end of a segment is skipped: append had not returned.

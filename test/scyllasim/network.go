@@ -44,7 +44,7 @@ func (w *Network) listen(ctx context.Context, address string) (net.Listener, err
 	if w.listeners[address] != nil {
 		return nil, &net.OpError{Op: "listen", Net: "tcp", Addr: addr(address), Err: os.NewSyscallError("bind", syscall.EADDRINUSE)}
 	}
-	l := &listener{network: w, address: addr(address), queue: make(chan net.Conn, 128), closed: make(chan struct{})}
+	l := &listener{network: w, address: addr(address), queue: make(chan net.Conn), closed: make(chan struct{})}
 	w.listeners[address] = l
 	return l, nil
 }
@@ -74,10 +74,9 @@ func (w *Network) dial(ctx context.Context, from, address string) (net.Conn, err
 		return nil, refused
 	}
 	own, theirs := net.Pipe()
-	local := addr(net.JoinHostPort(from, "0"))
 	select {
-	case l.queue <- &conn{Conn: theirs, local: l.address, remote: local, held: held, closed: make(chan struct{})}:
-		return &conn{Conn: own, local: local, remote: l.address, held: held, closed: make(chan struct{})}, nil
+	case l.queue <- &conn{Conn: theirs, held: held, closed: make(chan struct{})}:
+		return &conn{Conn: own, held: held, closed: make(chan struct{})}, nil
 	case <-l.closed:
 		return nil, refused
 	case <-ctx.Done():
@@ -93,14 +92,10 @@ func (a addr) String() string { return string(a) }
 // conn is one side of a connection in memory. What it writes is held back while the two addresses are cut.
 type conn struct {
 	net.Conn
-	local, remote addr
-	held          func() <-chan struct{}
-	closed        chan struct{}
-	once          sync.Once
+	held   func() <-chan struct{}
+	closed chan struct{}
+	once   sync.Once
 }
-
-func (c *conn) LocalAddr() net.Addr  { return c.local }
-func (c *conn) RemoteAddr() net.Addr { return c.remote }
 
 func (c *conn) Close() error {
 	c.once.Do(func() { close(c.closed) })
@@ -121,7 +116,7 @@ func (c *conn) Write(p []byte) (int, error) {
 type listener struct {
 	network *Network
 	address addr
-	queue   chan net.Conn // connected and not accepted
+	queue   chan net.Conn
 	closed  chan struct{}
 }
 
@@ -144,32 +139,25 @@ func (l *listener) Close() error {
 	}
 	delete(l.network.listeners, string(l.address))
 	close(l.closed)
-	for {
-		select {
-		case c := <-l.queue:
-			_ = c.Close()
-		default:
-			return nil
-		}
-	}
+	return nil
 }
 
 func pair(a, b string) [2]string { return [2]string{min(a, b), max(a, b)} }
 
 // Cut drops everything between two addresses, both ways.
 func (w *Network) Cut(a, b string) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.cuts[pair(a, b)] = true
-	close(w.changed)
-	w.changed = make(chan struct{})
+	w.change(func() { w.cuts[pair(a, b)] = true })
 }
 
 // HealAll removes all cuts. What was held back arrives, as retransmission would make it.
 func (w *Network) HealAll() {
+	w.change(func() { clear(w.cuts) })
+}
+
+func (w *Network) change(cuts func()) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.cuts = map[[2]string]bool{}
+	cuts()
 	close(w.changed)
 	w.changed = make(chan struct{})
 }

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"path/filepath"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -43,8 +44,8 @@ type Node struct {
 
 	ctx    context.Context // ends with the process
 	cancel context.CancelFunc
-	stopCh chan struct{} // closed by Stop
-	once   sync.Once
+	runs   context.Context // ends with the process or, for the reason errInterrupted, with Stop
+	stop   context.CancelCauseFunc
 	done   chan struct{}
 	ready  chan struct{} // closed when initialization is completed
 	code   int
@@ -96,11 +97,17 @@ func StartNode(ctx context.Context, o Options) (*Node, error) {
 	}
 	n := &Node{
 		o: o, v: v, clock: newClock(o.Speed), log: &logger{w: o.Log},
-		stopCh: make(chan struct{}), done: make(chan struct{}), ready: make(chan struct{}), started: time.Now(), nonce: uuid.NewString(),
+		done: make(chan struct{}), ready: make(chan struct{}), started: time.Now(), nonce: uuid.NewString(),
 		mode:     rules.ModeStarting,
 		joinResp: make(chan joinResponse, 8), bannedCh: make(chan string, 1), taken: map[string]bool{}, eligible: map[string]bool{},
 	}
 	n.ctx, n.cancel = context.WithCancel(ctx)
+	n.runs, n.stop = context.WithCancelCause(n.ctx)
+	// The services that join uses; they run from join on.
+	n.g0 = newGroup0(filepath.Join(o.Dir, "data", "system", "scyllasim-group0"), n)
+	n.gossip = &gossiper{n: n, peers: map[string]*peerView{}, liveChanged: make(chan struct{}), ctx: n.ctx}
+	n.tr = &transport{n: n}
+	n.tr.ctx, n.tr.cancel = context.WithCancel(n.ctx)
 	go n.run()
 	return n, nil
 }
@@ -156,7 +163,7 @@ func (n *Node) Kill() {
 
 // Stop ends the process as SIGTERM does: gossip announces it, system.local is flushed, exit code 0.
 func (n *Node) Stop() {
-	n.once.Do(func() { close(n.stopCh) })
+	n.stop(errInterrupted)
 	<-n.done
 }
 
@@ -181,14 +188,8 @@ func (n *Node) setMode(mode string) {
 
 // sleep waits d of the node's time. It ends early with the process (its error) or a clean stop (errInterrupted).
 func (n *Node) sleep(d time.Duration) error {
-	select {
-	case <-n.clock.After(d):
-	case <-n.stopCh:
-		return errInterrupted
-	case <-n.ctx.Done():
-		return n.ctx.Err()
-	}
-	return n.ctx.Err()
+	_ = n.clock.sleep(n.runs, d)
+	return context.Cause(n.runs)
 }
 
 // minTimeout is the shortest wall time that one node waits for another's answer. A fast clock must not turn a busy machine
@@ -200,7 +201,7 @@ func (n *Node) timeout(d time.Duration) time.Duration { return max(n.clock.Real(
 
 func (n *Node) run() {
 	defer close(n.done)
-	bootCtx, stopWatch := context.WithCancel(n.ctx)
+	watch, stopWatch := context.WithCancel(n.ctx)
 	go func() {
 		// A ban ends the process in every state.
 		select {
@@ -209,39 +210,34 @@ func (n *Node) run() {
 			if n.awaiting.Load() && !n.o.BanNoticeFirst {
 				select {
 				case <-time.After(4 * n.timeout(5*time.Second)):
-				case <-bootCtx.Done():
+				case <-watch.Done():
 					return
 				}
 			}
 			n.log.info("storage_service", "received notification of being banned from the cluster from %s, terminating.", by)
 			n.finish(0)
-		case <-bootCtx.Done():
+		case <-watch.Done():
 		}
 	}()
 	err := n.boot()
 	if err == nil {
-		select {
-		case <-n.stopCh:
-		case <-n.ctx.Done():
-		}
+		<-n.runs.Done()
 	}
-	var se *startupError
+	said := "Signal received; shutting down"
 	switch {
 	case n.ctx.Err() != nil:
-	case errors.As(err, &se):
+	case errors.Is(err, errInterrupted):
+		said = "Startup interrupted"
+		fallthrough
+	case err == nil:
+		n.log.info("init", "%s", said)
+		n.shutdown()
+		n.finish(0)
+	default:
+		se := &startupError{fmt.Sprintf("std::system_error (%v)", err)}
+		_ = errors.As(err, &se)
 		n.log.error("init", "Startup failed: %s", se.what)
 		n.finish(1)
-	case errors.Is(err, errInterrupted):
-		n.log.info("init", "Startup interrupted")
-		n.shutdown()
-		n.finish(0)
-	case err != nil:
-		n.log.error("init", "Startup failed: std::system_error (%v)", err)
-		n.finish(1)
-	default:
-		n.log.info("init", "Signal received; shutting down")
-		n.shutdown()
-		n.finish(0)
 	}
 	stopWatch()
 	n.finish(137) // the context ended before the node did: killed
@@ -269,13 +265,11 @@ func (n *Node) drain() {
 		return
 	}
 	n.stopCQL()
-	if n.gossip != nil && n.gossip.isEnabled() {
-		n.gossip.stop(n.ctx, rules.Announces(n.g0.state().State(n.hostID), n.v.LeavingAnnounces()))
+	if n.gossip.isEnabled() {
+		n.gossip.stop(rules.Announces(n.g0.state().State(n.hostID), n.v.LeavingAnnounces()))
 		_ = n.clock.sleep(n.ctx, 2*time.Second)
 	}
-	if n.tr != nil {
-		n.tr.close()
-	}
+	n.tr.close()
 	if n.local != nil {
 		if err := n.flushSystem(); err != nil {
 			n.log.error("database", "flush on drain: %v", err)
@@ -289,18 +283,14 @@ func (n *Node) cleanup() {
 		_ = n.apiSrv.Close()
 	}
 	n.stopCQL()
-	if n.tr != nil {
-		n.tr.close()
-		n.gossip.wg.Wait()
-		n.g0.wg.Wait()
-	}
+	n.tr.close()
+	n.gossip.wg.Wait()
+	n.g0.wg.Wait()
 	n.wg.Wait()
 	n.apiWG.Wait()
-	if n.g0 != nil {
-		n.g0.mu.Lock()
-		n.g0.journal.close()
-		n.g0.mu.Unlock()
-	}
+	n.g0.mu.Lock()
+	n.g0.journal.close()
+	n.g0.mu.Unlock()
 	if n.local != nil {
 		_ = n.local.close(false)
 	}
@@ -316,12 +306,8 @@ func (n *Node) groupID() string {
 // applied runs after each commit while group 0 is locked: of group 0 it may call state() only.
 func (n *Node) applied(old, cur *topology) {
 	for _, t := range cur.sorted() {
-		id := t.HostID
-		if id == n.hostID {
-			continue
-		}
-		if t.State == rules.Left && old.State(id) != rules.Left {
-			n.gossip.remove(id)
+		if t.HostID != n.hostID && t.State == rules.Left && old.State(t.HostID) != rules.Left {
+			n.gossip.remove(t.HostID)
 		}
 	}
 	if cur.State(n.hostID) == rules.Normal && old.State(n.hostID) != rules.Normal {

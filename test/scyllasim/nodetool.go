@@ -79,20 +79,30 @@ func nodetool(t restTool, args []string, stdout, stderr io.Writer) int {
 }
 
 func (t restTool) do(method, path string) (string, error) {
-	req, err := http.NewRequestWithContext(t.ctx, method, t.base+path, nil)
-	if err != nil {
-		return "", err
+	code, body, err := request(t.ctx, t.client, method, t.base+path)
+	switch {
+	case err != nil:
+		err = fmt.Errorf("failed to connect to %s: %w", t.base, err)
+	case code != http.StatusOK:
+		err = fmt.Errorf("remote replied with status code %d: %s", code, body)
 	}
-	resp, err := t.client.Do(req)
+	return body, err
+}
+
+// request returns status and body.
+func request(ctx context.Context, client *http.Client, method, url string) (int, string, error) {
+	req, err := http.NewRequestWithContext(ctx, method, url, nil)
 	if err != nil {
-		return "", fmt.Errorf("failed to connect to %s: %w", t.base, err)
+		return 0, "", err
+	}
+	req.Close = true
+	resp, err := client.Do(req)
+	if err != nil {
+		return 0, "", err
 	}
 	defer func() { _ = resp.Body.Close() }()
 	b, err := io.ReadAll(resp.Body)
-	if err == nil && resp.StatusCode != http.StatusOK {
-		err = fmt.Errorf("remote replied with status code %d: %s", resp.StatusCode, b)
-	}
-	return string(b), err
+	return resp.StatusCode, string(b), err
 }
 
 // CqlshCommand is a small cqlsh: it runs the statement of -e, else those on standard input, and knows DESCRIBE KEYSPACES and SELECT release_version FROM

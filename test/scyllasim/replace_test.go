@@ -33,11 +33,8 @@ func TestReplaceRefusals(t *testing.T) {
 			change func(o *Options)
 			text   string
 		}{
-			"alive target": {c.Node(1).HostID(), nil, "tried to replace alive node " + c.Node(1).HostID()},
-			"unknown id":   {unknownID, nil, "Startup failed: std::runtime_error (Replaced node with Host ID " + unknownID + " not found)"},
-			"not an id":    {"10.0.0.1", nil, "Unable to parse 10.0.0.1 as host-id"},
-			"no seed but itself": {c.Node(1).HostID(), func(o *Options) { o.Seeds = []string{o.ListenAddress} },
-				"Startup failed: std::runtime_error (Unable to gossip with any nodes={} (ShadowRound).)"},
+			"alive target":               {c.Node(1).HostID(), nil, "tried to replace alive node " + c.Node(1).HostID()},
+			"not an id":                  {"10.0.0.1", nil, "Unable to parse 10.0.0.1 as host-id"},
 			"another rack":               {c.Node(1).HostID(), func(o *Options) { o.Rack = "elsewhere" }, "with a node on a different data center or rack"},
 			"nobody answers, before 6.0": {c.Node(1).HostID(), func(o *Options) { o.Seeds, o.Version = []string{"127.0.0.250"}, "5.4.9" }, "Unable to gossip with any nodes={127.0.0.250} (ShadowRound)."},
 			"unknown ignored node": {c.Node(1).HostID(), func(o *Options) { o.IgnoreDeadNodes = []string{unknownID} },

@@ -12,11 +12,6 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/test/scyllasim/rules"
 )
 
-// rejection is the reason for which a join request is refused; the joiner gets its text.
-type rejection struct{ reason string }
-
-func (e *rejection) Error() string { return e.reason }
-
 // topologyRequest asks for a change of a member.
 type topologyRequest struct {
 	Kind   rules.Kind // rules.Leave, rules.Remove, "upgrade" or "abort"
@@ -44,32 +39,15 @@ func (n *Node) ask(ctx context.Context, method string, in, out any) error {
 	}
 }
 
-// handleJoin stores a join request. A member that is not the leader passes it on.
+// handleJoin checks a join or replace request and stores it. A member that is not the leader passes it on.
 func (n *Node) handleJoin(ctx context.Context, r joinRequest) (rep joinReply, err error) {
-	err = n.placeJoin(ctx, r)
-	var rej *rejection
-	switch {
-	case errors.Is(err, errNotLeader) && !r.Forwarded:
-		r.Forwarded = true
-		ctx, cancel := context.WithTimeout(ctx, n.timeout(20*time.Second))
-		defer cancel()
-		return rep, n.ask(ctx, "topo.join", r, &rep)
-	case errors.As(err, &rej):
-		n.log.info("raft_topology", "rejected join request from %s: %s", r.Node.HostID, rej.reason)
-		return joinReply{Rejected: rej.reason}, nil
-	}
-	return rep, err
-}
-
-// placeJoin checks a join or replace request and stores it.
-func (n *Node) placeJoin(ctx context.Context, r joinRequest) error {
-	return n.g0.propose(ctx, func(t *topology) error {
+	err = n.g0.propose(ctx, func(t *topology) error {
 		y := r.Node
 		if x := t.node(y.HostID); x != nil {
-			if x.State != rules.Left && x.Nonce == y.Nonce {
-				return errNoChange // the same process, asking again after a lost answer
+			if x.State == rules.Left || x.Nonce != y.Nonce { // else the same process asks again after a lost answer
+				rep.Rejected = rules.AskedBefore(x.State)
 			}
-			return &rejection{rules.AskedBefore(x.State)}
+			return errNoChange
 		}
 		y.State, y.Request, y.RequestID = rules.None, rules.Join, newTaskID()
 		if y.Replaces != "" {
@@ -78,8 +56,8 @@ func (n *Node) placeJoin(ctx context.Context, r joinRequest) error {
 			if old := t.node(y.Replaces); old != nil {
 				q.Old = old.place()
 			}
-			if why := q.Refused(t, n.gossip.alive); why != "" {
-				return &rejection{why}
+			if rep.Rejected = q.Refused(t, n.gossip.alive); rep.Rejected != "" {
+				return errNoChange
 			}
 			t.IgnoredNodes = addUnique(t.IgnoredNodes, rules.Bans(y.Replaces, y.Ignore)...)
 		}
@@ -87,6 +65,16 @@ func (n *Node) placeJoin(ctx context.Context, r joinRequest) error {
 		t.addTask(&y)
 		return nil
 	})
+	switch {
+	case errors.Is(err, errNotLeader) && !r.Forwarded:
+		r.Forwarded = true
+		ctx, cancel := context.WithTimeout(ctx, n.timeout(20*time.Second))
+		defer cancel()
+		return rep, n.ask(ctx, "topo.join", r, &rep)
+	case rep.Rejected != "":
+		n.log.info("raft_topology", "rejected join request from %s: %s", r.Node.HostID, rep.Rejected)
+	}
+	return rep, err
 }
 
 // placeRequest stores a decommission or removenode request, and serves the others.
@@ -133,22 +121,40 @@ func (n *Node) placeRequest(ctx context.Context, r topologyRequest) (topologyReq
 
 // decommission leaves the cluster. It returns when the node has left, however long that takes.
 func (n *Node) decommission(ctx context.Context) error {
-	if m := n.Mode(); m != rules.ModeNormal {
-		return runtimeErrorf("Node in %s state; wait for status to become normal or restart", m)
+	if err := n.notNormal(); err != nil {
+		return err
 	}
 	n.log.info("api", "decommission")
+	return n.carryOut(ctx, topologyRequest{Kind: rules.Leave, ID: n.hostID}, "Decommission")
+}
+
+// carryOut places a request, and returns when it is done, or why it has failed.
+func (n *Node) carryOut(ctx context.Context, r topologyRequest, what string) error {
 	var rep topologyRequestReply
-	if err := n.ask(ctx, "topo.request", topologyRequest{Kind: rules.Leave, ID: n.hostID}, &rep); err != nil {
+	if err := n.ask(ctx, "topo.request", r, &rep); err != nil {
 		return runtimeErrorf("%v", err)
 	}
-	n.setMode(rules.ModeLeaving)
-	// Until the coordinator has called topo.left (handleLeft).
-	text, err := n.awaitTask(ctx, rep.TaskID, func(*topoTask) bool { return n.Mode() == rules.ModeDecommissioned })
-	if text != "" {
-		n.setMode(rules.ModeNormal)
-		return runtimeErrorf("Decommission failed. See earlier errors (%s)", text)
+	leaves, text := r.Kind == rules.Leave, ""
+	if leaves {
+		n.setMode(rules.ModeLeaving)
 	}
-	return err
+	err := n.await(ctx, func() bool {
+		t := n.g0.state().task(rep.TaskID)
+		if t != nil {
+			text = t.Error
+		}
+		if leaves { // until the coordinator has called topo.left (handleLeft)
+			return text != "" || n.Mode() == rules.ModeDecommissioned
+		}
+		return t != nil && t.State != "running"
+	})
+	if text == "" {
+		return err
+	}
+	if leaves {
+		n.setMode(rules.ModeNormal)
+	}
+	return runtimeErrorf("%s failed. See earlier errors (%s)", what, text)
 }
 
 // await returns when something holds: it looks at each change of group 0, and every now and then.
@@ -162,7 +168,7 @@ func (n *Node) await(ctx context.Context, holds func() bool) error {
 		case <-ch:
 		case <-n.clock.After(200 * time.Millisecond):
 		case <-ctx.Done():
-			return ctx.Err()
+			return context.Cause(ctx)
 		}
 	}
 }
@@ -176,7 +182,7 @@ func (n *Node) handleLeft() {
 	if err := n.local.set(map[string]string{"bootstrapped": "DECOMMISSIONED"}); err != nil {
 		n.log.error("storage_service", "save system.local: %v", err)
 	}
-	n.gossip.stop(n.ctx, false)
+	n.gossip.stop(false)
 	n.log.info("storage_service", "DECOMMISSIONING: done")
 	n.setMode(rules.ModeDecommissioned)
 }
@@ -185,25 +191,24 @@ func (n *Node) removeNode(ctx context.Context, hostID string, ignore []string) e
 	if hostID == n.hostID {
 		return runtimeErrorf("removenode: host id %s is the local node; use decommission instead", hostID)
 	}
-	var rep topologyRequestReply
-	if err := n.ask(ctx, "topo.request", topologyRequest{Kind: rules.Remove, ID: hostID, Ignore: ignore}, &rep); err != nil {
-		return runtimeErrorf("%v", err)
+	return n.carryOut(ctx, topologyRequest{Kind: rules.Remove, ID: hostID, Ignore: ignore}, "Removenode")
+}
+
+// notNormal refuses what only a node in mode NORMAL does.
+func (n *Node) notNormal() error {
+	if m := n.Mode(); m != rules.ModeNormal {
+		return runtimeErrorf("Node in %s state; wait for status to become normal or restart", m)
 	}
-	text, err := n.awaitTask(ctx, rep.TaskID, func(t *topoTask) bool { return t != nil && t.State == "done" })
-	if text != "" {
-		return runtimeErrorf("Removenode failed. See earlier errors (%s)", text)
-	}
-	return err
+	return nil
 }
 
 // drainNode is `nodetool drain`: CQL and gossip end, system.local is flushed, the process goes on.
 func (n *Node) drainNode() error {
-	switch m := n.Mode(); m {
-	case rules.ModeNormal:
-	case modeDrained, modeDraining:
+	if m := n.Mode(); m == modeDrained || m == modeDraining {
 		return nil
-	default:
-		return runtimeErrorf("Node in %s state; wait for status to become normal or restart", m)
+	}
+	if err := n.notNormal(); err != nil {
+		return err
 	}
 	n.setMode(modeDraining)
 	n.drain()
@@ -220,5 +225,3 @@ func splitList(s string) []string {
 	}
 	return out
 }
-
-func (n *Node) uptime() time.Duration { return time.Since(n.started) }

@@ -31,6 +31,8 @@ type apiError struct {
 
 func (e *apiError) Error() string { return e.msg }
 
+var errNotFound = &apiError{404, "Not found"}
+
 func badParam(format string, args ...any) error { return &apiError{400, fmt.Sprintf(format, args...)} }
 
 type apiCall struct {
@@ -80,20 +82,16 @@ func (n *Node) serveAPI(w http.ResponseWriter, r *http.Request) {
 }
 
 func (n *Node) route(r *http.Request) (any, error) {
-	path, notFound := cmp.Or(strings.TrimRight(r.URL.Path, "/"), "/"), &apiError{404, "Not found"}
+	path := cmp.Or(strings.TrimRight(r.URL.Path, "/"), "/")
 	rt, param := apiRoutes[r.Method+" "+path], ""
 	if i := strings.LastIndex(path, "/"); rt.serve == nil {
 		rt, param = apiRoutes[r.Method+" "+path[:i]+"/{}"], path[i+1:]
 	}
-	if rt.serve == nil {
-		return nil, notFound
+	if n.v.GossipRoutesAfterSS() && rt.stage == 2 && strings.HasPrefix(path, "/gossiper") {
+		rt.stage = 4
 	}
-	stage := rt.stage
-	if n.v.GossipRoutesAfterSS() && stage == 2 && strings.HasPrefix(path, "/gossiper") {
-		stage = 4
-	}
-	if n.stage.Load() < stage {
-		return nil, notFound
+	if rt.serve == nil || n.stage.Load() < rt.stage {
+		return nil, errNotFound
 	}
 	return rt.serve(n, apiCall{r, param})
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -21,7 +22,7 @@ type apiRoute struct {
 
 // apiRoutes are the paths by method; {} stands for the last segment.
 var apiRoutes = map[string]apiRoute{
-	"GET /system/uptime_ms":                  {1, func(n *Node, _ apiCall) (any, error) { return n.uptime().Milliseconds(), nil }},
+	"GET /system/uptime_ms":                  {1, func(n *Node, _ apiCall) (any, error) { return time.Since(n.started).Milliseconds(), nil }},
 	"GET /v2/config/{}":                      {1, (*Node).apiConfig},
 	"GET /task_manager/list_module_tasks/{}": {1, (*Node).apiModuleTasks},
 	"GET /task_manager/task_status/{}":       {1, (*Node).apiTaskStatus},
@@ -44,8 +45,8 @@ var apiRoutes = map[string]apiRoute{
 	"GET /storage_service/release_version":        {4, func(*Node, apiCall) (any, error) { return cassandraVersion, nil }},
 	"GET /storage_service/schema_version":         {4, (*Node).apiSchema},
 	"GET /storage_proxy/schema_versions":          {4, (*Node).apiSchemas},
-	"GET /storage_service/load":                   {4, func(n *Node, _ apiCall) (any, error) { return n.load(), nil }},
-	"GET /storage_service/generation_number":      {4, func(n *Node, _ apiCall) (any, error) { return n.gossip.generationOf(n.hostID), nil }},
+	"GET /storage_service/load":                   {4, func(n *Node, _ apiCall) (any, error) { return 640 << 10, nil }},
+	"GET /storage_service/generation_number":      {4, func(n *Node, _ apiCall) (any, error) { return n.gossip.state(n.hostID).Gen, nil }},
 	"GET /storage_service/keyspaces":              {4, (*Node).apiKeyspaces},
 	"GET /storage_service/describe_ring/{}":       {4, (*Node).apiDescribeRing},
 	"GET /column_family":                          {4, (*Node).apiTables},
@@ -56,13 +57,8 @@ var apiRoutes = map[string]apiRoute{
 	"POST /storage_service/drain":                 {4, func(n *Node, _ apiCall) (any, error) { return void{}, n.drainNode() }},
 	"POST /storage_service/keyspace_flush/{}":     {4, (*Node).apiKeyspaceFlush},
 
-	"GET /storage_service/native_transport": {6, func(n *Node, _ apiCall) (any, error) { return n.cqlOn.Load(), nil }},
-	"POST /storage_service/native_transport": {6, func(n *Node, _ apiCall) (any, error) {
-		if !n.cqlOn.Load() {
-			n.startCQL()
-		}
-		return void{}, nil
-	}},
+	"GET /storage_service/native_transport":    {6, func(n *Node, _ apiCall) (any, error) { return n.cqlOn.Load(), nil }},
+	"POST /storage_service/native_transport":   {6, func(n *Node, _ apiCall) (any, error) { n.startCQL(); return void{}, nil }},
 	"DELETE /storage_service/native_transport": {6, func(n *Node, _ apiCall) (any, error) { n.stopCQL(); return void{}, nil }},
 }
 
@@ -83,7 +79,7 @@ func (n *Node) apiConfig(c apiCall) (any, error) {
 	if v, is := known[c.param]; is {
 		return v, nil
 	}
-	return nil, &apiError{404, "Not found"}
+	return nil, errNotFound
 }
 
 func (n *Node) endpoints(live bool) []string {
@@ -131,7 +127,7 @@ func (n *Node) apiSchemas(apiCall) (any, error) {
 
 func (n *Node) apiLeader(apiCall) (any, error) {
 	if !n.v.RaftTopology() {
-		return nil, &apiError{404, "Not found"}
+		return nil, errNotFound
 	}
 	if id := n.g0.leaderID(); id != "" {
 		return id, nil

@@ -129,30 +129,6 @@ func TestDecommissionOfTheLeader(t *testing.T) {
 	})
 }
 
-func TestRemoveNode(t *testing.T) {
-	inBubble(t, 3, Options{}, func(t *testing.T, c *Cluster) {
-		victim := c.Node(2)
-		remove := func(id string) string { return post(t, c.Node(0), "/storage_service/remove_node?host_id="+id) }
-		if got := remove(victim.HostID()); !strings.Contains(got, "the node being removed is alive, maybe you should use decommission instead") {
-			t.Error(got)
-		}
-		if got := remove("00000000-0000-0000-0000-0000000000ff"); !strings.Contains(got, "is not found in the cluster") {
-			t.Error(got)
-		}
-		if got := remove("x"); !strings.HasPrefix(got, "400 ") {
-			t.Error(got)
-		}
-		kill(t, c, 2)
-		if got := remove(victim.HostID()); got != "200 " {
-			t.Fatal(got)
-		}
-		eventually(t, "gone", func() bool { return len(hostIDs(t, c.Node(1))) == 2 })
-		wantExit(t, restart(t, c, 2, nil), 0, "received notification of being banned from the cluster from")
-		// With the ghost gone a join succeeds.
-		ready(t, add(t, c, nil))
-	})
-}
-
 func split(c *Cluster, leader string) (alone *Node, others []*Node) {
 	for _, n := range c.nodes {
 		if n.HostID() == leader {
@@ -219,11 +195,6 @@ func TestZeroTokenRefusals(t *testing.T) {
 		}
 		if got := post(t, c.Node(0), "/storage_service/decommission"); !strings.HasPrefix(got, "500 ") || !strings.Contains(got, "Cannot decommission the last token-owning node in the cluster") {
 			t.Errorf("decommission of the only owner: %s", got)
-		}
-		o := c.Options(5)
-		o.Version, o.ZeroToken = "6.1.0", true
-		if _, err := StartNode(t.Context(), o); err == nil || !strings.Contains(err.Error(), "has no zero-token nodes") {
-			t.Errorf("6.1 as a zero-token node: %v", err)
 		}
 	})
 }

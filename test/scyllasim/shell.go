@@ -56,7 +56,7 @@ func runTool(next interp.ExecHandlerFunc) interp.ExecHandlerFunc {
 		hc, code := interp.HandlerCtx(ctx), 0
 		run := shellTools[args[0]]
 		switch {
-		case commandName(args[0]) == "scylla" && len(args) > 1 && (args[1] == "sstable" || args[1] == "--version"):
+		case filepath.Base(args[0]) == "scylla" && len(args) > 1 && (args[1] == "sstable" || args[1] == "--version"):
 			code = ServerCommand(ctx, args[1:], func(k string) string { return hc.Env.Get(k).String() }, hc.Stdout, hc.Stderr)
 		case run == nil:
 			return next(ctx, args)

@@ -3,6 +3,7 @@
 package scyllasim
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -37,7 +38,7 @@ func (n *Node) checkStreamPeers() error {
 		if !n.gossip.alive(t.HostID) {
 			return fmt.Errorf("std::runtime_error (node %s is down)", t.HostID)
 		}
-		gen := n.gossip.generationOf(t.HostID)
+		gen := n.gossip.state(t.HostID).Gen
 		if first, ok := n.streaming.generations[t.HostID]; ok && gen != first {
 			return fmt.Errorf("std::runtime_error (node %s has restarted)", t.HostID)
 		}
@@ -55,14 +56,10 @@ func (n *Node) streamTo(ctx context.Context, x *topoNode) error {
 	if x.State == rules.Removing || x.HostID == n.hostID {
 		return n.clock.sleep(ctx, n.o.StreamTime)
 	}
-	cctx, cancel := context.WithCancel(ctx)
+	cctx, cancel := n.whileUp(ctx, x.HostID)
 	defer cancel()
-	defer n.abandonWhenDown(cctx, cancel, x.HostID)()
 	err := n.sendTo(cctx, x.HostID, "stream.ranges", struct{}{}, nil)
-	if ctx.Err() != nil {
-		return ctx.Err()
-	}
-	return err
+	return cmp.Or(ctx.Err(), err)
 }
 
 func (n *Node) handleStream(ctx context.Context) error {

@@ -73,27 +73,28 @@ func (s *supervisor) run(ctx context.Context) error {
 			s.say("INFO stopped: scylla")
 			return nil
 		}
-		if s.clock.Now().Sub(began) < s.minUptime {
-			s.say("INFO exited: scylla (exit status %d; not expected)", code)
-			s.ended("BACKOFF", 0)
-			if retries++; retries > 3 {
-				s.say("INFO gave up: scylla entered FATAL state, too many start retries too quickly")
-				s.note(func(p *processInfo) { p.state = "FATAL" })
-				<-ctx.Done()
-				return nil
-			}
-			_ = s.clock.sleep(ctx, time.Duration(retries)*s.minUptime)
-			continue
-		}
-		retries = 0
-		s.ended("EXITED", code)
-		if code == 0 {
+		quick := s.clock.Now().Sub(began) < s.minUptime
+		if code == 0 && !quick {
+			s.ended("EXITED", 0)
 			s.say("INFO exited: scylla (exit status 0; expected)")
 			<-ctx.Done()
 			return nil
 		}
 		s.say("INFO exited: scylla (exit status %d; not expected)", code)
-		_ = s.clock.sleep(ctx, s.minUptime/2)
+		if !quick {
+			retries = 0
+			s.ended("EXITED", code)
+			_ = s.clock.sleep(ctx, s.minUptime/2)
+			continue
+		}
+		s.ended("BACKOFF", 0)
+		if retries++; retries > 3 {
+			s.say("INFO gave up: scylla entered FATAL state, too many start retries too quickly")
+			s.note(func(p *processInfo) { p.state = "FATAL" })
+			<-ctx.Done()
+			return nil
+		}
+		_ = s.clock.sleep(ctx, time.Duration(retries)*s.minUptime)
 	}
 	return nil
 }

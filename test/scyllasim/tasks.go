@@ -4,7 +4,7 @@ package scyllasim
 
 import (
 	"cmp"
-	"context"
+	"slices"
 	"strings"
 	"time"
 
@@ -19,7 +19,7 @@ func (n *Node) apiModuleTasks(c apiCall) (any, error) {
 		return nil, badParam("task manager module %s not found", c.param)
 	}
 	out := []printedTask{}
-	if s := n.knownTopology(); s != nil {
+	if s := n.g0.state(); s != nil {
 		for _, t := range s.Tasks {
 			if !t.expired(n.clock.Real(time.Hour)) {
 				p := printTask(n.v, s, t)
@@ -29,14 +29,6 @@ func (n *Node) apiModuleTasks(c apiCall) (any, error) {
 		}
 	}
 	return out, nil
-}
-
-// knownTopology returns the committed topology for routes that exist before the node has group 0; nil until then.
-func (n *Node) knownTopology() *topology {
-	if n.stage.Load() < 2 {
-		return nil
-	}
-	return n.g0.state()
 }
 
 // printedTask is a task in the list of its module, with its ID as TaskID, and by itself.
@@ -91,7 +83,7 @@ func (n *Node) findTask(id string) (*topoTask, error) {
 		return nil, badParam("Cannot parse task id %s", id)
 	}
 	if n.v.NodeOpsTasks() {
-		if t := n.knownTopology().task(id); t != nil && !t.expired(n.clock.Real(time.Hour)) {
+		if t := n.g0.state().task(id); t != nil && !t.expired(n.clock.Real(time.Hour)) {
 			return t, nil
 		}
 	}
@@ -133,12 +125,9 @@ type topoTask struct {
 }
 
 func (s *topology) task(id string) *topoTask {
-	if s == nil {
-		return nil
-	}
-	for _, t := range s.Tasks {
-		if t.ID == id {
-			return t
+	if s != nil {
+		if i := slices.IndexFunc(s.Tasks, func(t *topoTask) bool { return t.ID == id }); i >= 0 {
+			return s.Tasks[i]
 		}
 	}
 	return nil
@@ -164,22 +153,4 @@ func (s *topology) finishTask(id, errText string, now time.Time) {
 	}
 }
 
-// awaitTask waits until a task is done or has failed, and returns its error text.
-func (n *Node) awaitTask(ctx context.Context, id string, done func(t *topoTask) bool) (text string, err error) {
-	err = n.await(ctx, func() bool {
-		t := n.g0.state().task(id)
-		if t != nil {
-			text = t.Error
-		}
-		return text != "" || done(t)
-	})
-	return text, err
-}
-
-func newTaskID() string {
-	id, err := uuid.NewUUID()
-	if err != nil {
-		return uuid.NewString()
-	}
-	return id.String()
-}
+func newTaskID() string { return uuid.Must(uuid.NewUUID()).String() }

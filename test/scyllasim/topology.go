@@ -54,8 +54,11 @@ type topoNode struct {
 }
 
 func (s *topology) clone() *topology {
-	b, _ := json.Marshal(s)
-	return decodeTopology(b)
+	out := &topology{}
+	if b, err := json.Marshal(s); err != nil || json.Unmarshal(b, out) != nil {
+		return nil
+	}
+	return out
 }
 
 // sorted returns the nodes in order of host ID, so that every walk over them is repeatable.
@@ -81,9 +84,14 @@ func (s *topology) State(id string) rules.State {
 }
 
 func (s *topology) Normal() []string {
+	return s.ids(func(n *topoNode) bool { return n.State == rules.Normal })
+}
+
+// ids are the host IDs of the nodes for which something holds, in order.
+func (s *topology) ids(holds func(n *topoNode) bool) []string {
 	var out []string
 	for _, n := range s.sorted() {
-		if n.State == rules.Normal {
+		if holds(n) {
 			out = append(out, n.HostID)
 		}
 	}
@@ -151,15 +159,6 @@ func (s *topology) otherOwner(id string) bool {
 	return slices.ContainsFunc(s.sorted(), func(n *topoNode) bool { return n.HostID != id && n.State == rules.Normal && !n.ZeroToken })
 }
 
-func (s *topology) transition() *topoNode {
-	for _, n := range s.sorted() {
-		if n.Stage != "" {
-			return n
-		}
-	}
-	return nil
-}
-
 func addUnique(list []string, ids ...string) []string {
 	for _, id := range ids {
 		if !slices.Contains(list, id) {
@@ -170,13 +169,7 @@ func addUnique(list []string, ids ...string) []string {
 }
 
 func (s *topology) wantedVoters() []string {
-	var out []string
-	for _, n := range s.sorted() {
-		if rules.Voter(s, n.HostID) {
-			out = append(out, n.HostID)
-		}
-	}
-	return out
+	return s.ids(func(n *topoNode) bool { return rules.Voter(s, n.HostID) })
 }
 
 // nextVoters returns the voters after one step towards the wanted set. One change at a time keeps any two majorities overlapping.

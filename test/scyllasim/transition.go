@@ -83,17 +83,10 @@ func (t *topology) take(y *topoNode) {
 
 // accept tells the joiner that it is accepted, waits until the joiner sees all normal nodes UP, and chooses its tokens.
 func (n *Node) accept(ctx context.Context, x *topoNode) error {
-	st := n.g0.state()
-	var need []string
-	for _, t := range st.sorted() {
-		if t.State == rules.Normal && !st.Ignored(t.HostID) {
-			need = append(need, t.HostID)
-		}
-	}
 	cctx, cancel := context.WithTimeout(ctx, n.timeout(45*time.Second))
 	defer cancel()
-	stop := n.abandonWhenDown(cctx, cancel, x.HostID)
-	err := n.tr.call(cctx, x.HostID, x.IP, "join.response", joinResponse{Accept: true, Alive: need}, nil)
+	up, stop := n.whileUp(cctx, x.HostID)
+	err := n.tr.call(up, x.HostID, x.IP, "join.response", joinResponse{Accept: true, Alive: n.g0.state().wantedVoters()}, nil)
 	stop()
 	if err != nil {
 		if ctx.Err() != nil {
@@ -104,20 +97,16 @@ func (n *Node) accept(ctx context.Context, x *topoNode) error {
 	return n.advance(ctx, x)
 }
 
-// abandonWhenDown calls cancel when gossip marks the node DOWN. The returned function ends the watch.
-func (n *Node) abandonWhenDown(ctx context.Context, cancel context.CancelFunc, id string) func() {
-	ctx, stop := context.WithCancel(ctx)
+// whileUp ends when gossip marks the node DOWN.
+func (n *Node) whileUp(ctx context.Context, id string) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(ctx)
 	n.wg.Go(func() {
-		for seen := false; ctx.Err() == nil; _ = n.clock.sleep(ctx, 500*time.Millisecond) {
-			alive := n.gossip.alive(id)
-			if seen && !alive {
-				cancel()
-				return
-			}
-			seen = alive
+		for was, is := false, n.gossip.alive(id); ctx.Err() == nil && (is || !was); was, is = is, n.gossip.alive(id) {
+			_ = n.clock.sleep(ctx, 500*time.Millisecond)
 		}
+		cancel()
 	})
-	return stop
+	return ctx, cancel
 }
 
 type barrierRequest struct {
@@ -143,10 +132,9 @@ func (n *Node) barrier(ctx context.Context, x *topoNode) error {
 			continue
 		}
 		wg.Go(func() {
-			c2, cancel2 := context.WithCancel(cctx)
-			defer cancel2()
-			defer n.abandonWhenDown(c2, cancel2, t.HostID)()
-			if err := n.sendTo(c2, t.HostID, "barrier", barrierRequest{Index: index, Know: know}, nil); err != nil {
+			up, stop := n.whileUp(cctx, t.HostID)
+			defer stop()
+			if err := n.sendTo(up, t.HostID, "barrier", barrierRequest{Index: index, Know: know}, nil); err != nil {
 				mu.Lock()
 				failed = append(failed, fmt.Sprintf("%s: %v", t.HostID, err))
 				mu.Unlock()
@@ -215,8 +203,9 @@ func (n *Node) rollback(ctx context.Context, x *topoNode, why string) error {
 		// The joiner reads the reason in the replicated state before its connections are dropped.
 		cctx, cancel := context.WithTimeout(ctx, n.timeout(5*time.Second))
 		defer cancel()
-		defer n.abandonWhenDown(cctx, cancel, x.HostID)()
-		_ = n.sendTo(cctx, x.HostID, "barrier", barrierRequest{Index: n.g0.index(), Know: x.HostID}, nil)
+		up, stop := n.whileUp(cctx, x.HostID)
+		defer stop()
+		_ = n.sendTo(up, x.HostID, "barrier", barrierRequest{Index: n.g0.index(), Know: x.HostID}, nil)
 	}
 	return err
 }

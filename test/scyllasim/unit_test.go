@@ -46,24 +46,22 @@ func TestVoteIsRefusedToACandidateThatLags(t *testing.T) {
 	t.Parallel()
 	dir, n := t.TempDir(), &Node{hostID: "b", clock: newClock(1), log: &logger{}}
 	g := newGroup0(dir, n)
-	if err := g.create(&topology{Voters: []string{"a", "b", "c"}}); err != nil {
-		t.Fatal(err)
-	}
+	g.create(&topology{Voters: []string{"a", "b", "c"}})
 	g.p.Acc.Term, g.p.Acc.Index, g.p.Term = 3, 7, 3
 	for name, tc := range map[string]struct {
 		req  g0VoteRequest
 		want bool
 	}{
-		"older term of the value": {g0VoteRequest{Term: 9, AccTerm: 2, AccIndex: 99, Candidate: "a"}, false},
-		"shorter":                 {g0VoteRequest{Term: 10, AccTerm: 3, AccIndex: 6, Candidate: "a"}, false},
-		"equal":                   {g0VoteRequest{Term: 11, AccTerm: 3, AccIndex: 7, Candidate: "a"}, true},
+		"older term of the value": {g0VoteRequest{Term: 9, Acc: g0ID{2, 99}, Candidate: "a"}, false},
+		"shorter":                 {g0VoteRequest{Term: 10, Acc: g0ID{3, 6}, Candidate: "a"}, false},
+		"equal":                   {g0VoteRequest{Term: 11, Acc: g0ID{3, 7}, Candidate: "a"}, true},
 	} {
 		if got := g.handleVote(tc.req); got.Granted != tc.want {
 			t.Errorf("%s: granted %v", name, got.Granted)
 		}
 	}
 	g.p.Term, g.p.Voted = 20, "a"
-	if g.handleVote(g0VoteRequest{Term: 20, AccTerm: 9, AccIndex: 9, Candidate: "c"}).Granted {
+	if g.handleVote(g0VoteRequest{Term: 20, Acc: g0ID{9, 9}, Candidate: "c"}).Granted {
 		t.Error("two votes in one term")
 	}
 	if rep := g.handleAppend(g0Append{Term: 19, Leader: "x"}); rep.OK {
@@ -82,13 +80,14 @@ func TestShell(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Chdir(dir)
+	release, _ := rules.ParseVersion(DefaultVersion)
 	for name, tc := range map[string]struct {
 		args []string
 		out  string
 		code int
 		err  string
 	}{
-		"version":          {[]string{"-c", "exec /usr/bin/scylla --version"}, defaultVersionRelease(), 0, ""},
+		"version":          {[]string{"-c", "exec /usr/bin/scylla --version"}, release.Release() + "\n", 0, ""},
 		"sstable query":    {[]string{"-c", "/usr/bin/scylla sstable query --system-schema --keyspace=system --table=local --output-format=json --query=\"SELECT bootstrapped FROM scylla_sstable.local\" none/*-Data.db > out 2> log; echo $? > code; cat out code"}, "1\n", 0, ""},
 		"standard input":   {[]string{"-c", "cat; exit 7"}, "in", 7, ""},
 		"copy of a folder": {[]string{"-c", "cp -r ./. ../copy && cp -r ./. ../copy; cat ../copy/c.txt"}, "c.txt\n", 0, ""},
@@ -106,9 +105,4 @@ func TestShell(t *testing.T) {
 			}
 		})
 	}
-}
-
-func defaultVersionRelease() string {
-	v, _ := rules.ParseVersion(DefaultVersion)
-	return v.Release() + "\n"
 }

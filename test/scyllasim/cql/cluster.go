@@ -3,11 +3,13 @@
 package cql
 
 import (
+	"cmp"
 	"crypto/rand"
 	"crypto/sha512"
 	"encoding/base64"
 	"fmt"
 	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -152,13 +154,12 @@ func (c *Cluster) Join() {
 			return
 		}
 	}
-	switch {
-	case c.o.Superuser != "" && (c.o.Salted != "" || c.socketRoles()):
-		c.Accounts[c.o.Superuser] = Role{Superuser: true, CanLogIn: true, Hash: c.o.Salted}
-	case c.o.Superuser != "":
-		c.Accounts[c.o.Superuser] = Role{Superuser: true, CanLogIn: true, Hash: Hash(defaultName)}
-	case !c.socketRoles():
-		c.Accounts[defaultName] = Role{Superuser: true, CanLogIn: true, Hash: Hash(defaultName)}
+	name, hash := c.o.Superuser, c.o.Salted
+	if !c.socketRoles() {
+		name, hash = cmp.Or(name, defaultName), cmp.Or(hash, Hash(defaultName))
+	}
+	if name != "" {
+		c.Accounts[name] = Role{Superuser: true, CanLogIn: true, Hash: hash}
 	}
 }
 
@@ -218,8 +219,7 @@ func (c *Cluster) Refused() int {
 // Hash is a salted hash. The real one is crypt(3)'s SHA-512 with 5000 rounds (auth/passwords.cc);
 // only its form is the same.
 func Hash(password string) string {
-	salt := rand.Text()[:16]
-	return salted(salt, password)
+	return salted(rand.Text()[:16], password)
 }
 
 func salted(salt, password string) string {
@@ -335,11 +335,7 @@ func (c *Cluster) alterKeyspace(u User, keyspace string, options map[string]stri
 	options = maps.Clone(options)
 	options["class"] = "org.apache.cassandra.locator." + options["class"]
 	for k := range options {
-		known := k == "class"
-		for _, dc := range c.o.Datacenters {
-			known = known || k == dc
-		}
-		if !known { // locator/abstract_replication_strategy.cc:92 in 2025.1, locator/network_topology_strategy.cc:292 in 2026.1
+		if k != "class" && !slices.Contains(c.o.Datacenters, k) { // locator/abstract_replication_strategy.cc:92 in 2025.1, locator/network_topology_strategy.cc:292 in 2026.1
 			return refuse(codeConfig, "Unrecognized strategy option {%s} passed to %s for keyspace %s", k, options["class"], keyspace)
 		}
 	}

@@ -3,7 +3,6 @@
 package cql
 
 import (
-	"net"
 	"strings"
 	"testing"
 )
@@ -57,73 +56,5 @@ func TestRefusals(t *testing.T) {
 				t.Errorf("%+v, want 0x%04x %s", err, tc.code, tc.text)
 			}
 		})
-	}
-}
-
-func TestDefaultSuperuser(t *testing.T) {
-	tests := map[string]struct {
-		o    Options
-		want string
-	}{
-		"up to 2026.1":            {Options{Release: "2026.1.0"}, "cassandra"},
-		"from 2026.2":             {Options{Release: "2026.2.0"}, ""},
-		"configured":              {Options{Release: "2026.1.0", Superuser: "root", Salted: Hash("p")}, "root"},
-		"configured, from 2026.2": {Options{Release: "2026.2.0", Superuser: "root", Salted: Hash("p")}, "root"},
-	}
-	for name, tc := range tests {
-		t.Run(name, func(t *testing.T) {
-			c := New(tc.o)
-			c.Join()
-			c.Join()
-			names := ""
-			for n := range c.Roles() {
-				names += n
-			}
-			if names != tc.want {
-				t.Errorf("roles %q, want %q", names, tc.want)
-			}
-		})
-	}
-}
-
-// Nobody asks before the log-in, or in another version of the protocol.
-func TestMessagesInOrder(t *testing.T) {
-	tests := map[string]struct {
-		sent []string // version, opcode
-		want string   // opcodes of the answers
-	}{
-		"query before log-in":   {[]string{"\x04\x01", "\x04\x07"}, "\x03\x00"},
-		"options first":         {[]string{"\x04\x05", "\x04\x01"}, "\x06\x03"},
-		"another version":       {[]string{"\x05\x05"}, "\x00"},
-		"response without NULs": {[]string{"\x04\x01", "\x04\x0f"}, "\x03\x00"},
-	}
-	for name, tc := range tests {
-		t.Run(name, func(t *testing.T) {
-			here, there := net.Pipe()
-			defer here.Close()
-			go (&conn{c: New(Options{Release: "2026.1.0"}), prepared: map[string]string{}}).serve(there)
-			got := ""
-			for _, s := range tc.sent {
-				if _, err := here.Write([]byte{s[0], 0, 0, 1, s[1], 0, 0, 0, 2, 0, 0}); err != nil {
-					t.Fatal(err)
-				}
-				b := make([]byte, 4096)
-				n, err := here.Read(b)
-				if err != nil || n < 9 {
-					t.Fatal(n, err)
-				}
-				got += string(b[4])
-			}
-			if got != tc.want {
-				t.Errorf("answers %x, want %x", got, tc.want)
-			}
-		})
-	}
-}
-
-func TestHash(t *testing.T) {
-	a, b := Role{Hash: Hash("p")}, Role{Hash: Hash("p")}
-	if a.Hash == b.Hash || !a.Matches("p") || a.Matches("q") || (Role{}).Matches("") {
-		t.Errorf("%q, %q", a.Hash, b.Hash)
 	}
 }

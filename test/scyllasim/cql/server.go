@@ -27,7 +27,6 @@ const (
 	opResult       = 0x08
 	opPrepare      = 0x09
 	opExecute      = 0x0A
-	opRegister     = 0x0B
 	opAuthResponse = 0x0F
 	opAuthSuccess  = 0x10
 )
@@ -89,7 +88,7 @@ func (n *conn) serve(rw io.ReadWriter) {
 		if n.held(in, "before", event) {
 			return
 		}
-		op, out, drop := n.answer(h[0], h[4], body)
+		op, out, drop := n.answer(h[4], body)
 		if drop || n.held(in, "after", event) {
 			return
 		}
@@ -105,9 +104,8 @@ func event(op byte, body []byte) string {
 	r := &reader{body}
 	switch op {
 	case opAuthResponse:
-		if parts := bytes.Split(r.bytes(), []byte{0}); len(parts) == 3 {
-			return "LOGIN " + string(parts[1])
-		}
+		name, _ := r.login()
+		return "LOGIN " + name
 	case opQuery:
 		if words := strings.Fields(r.long()); len(words) > 1 && words[0] != "SELECT" {
 			return words[0] + " " + words[1]
@@ -126,10 +124,7 @@ func (n *conn) held(in *bufio.Reader, when, event string) bool {
 }
 
 // answer is the opcode and the body of the answer; drop ends the connection.
-func (n *conn) answer(client, op byte, body []byte) (byte, []byte, bool) {
-	if client != version { // transport/server.cc:405 in 2025.1
-		return failed(refuse(codeProtocol, "Invalid or unsupported protocol version: %d", client))
-	}
+func (n *conn) answer(op byte, body []byte) (byte, []byte, bool) {
 	if !n.ready && !slices.Contains([]byte{opOptions, opStartup, opAuthResponse}, op) { // transport/server.cc:475-486 in 2025.1
 		return failed(refuse(codeProtocol, "Unexpected message %d, expecting SASL_RESPONSE", op))
 	}
@@ -137,8 +132,6 @@ func (n *conn) answer(client, op byte, body []byte) (byte, []byte, bool) {
 	switch op {
 	case opOptions:
 		return opSupported, []byte{0, 0}, false
-	case opRegister:
-		return opReady, nil, false
 	case opStartup:
 		if n.user.Socket || n.c.o.AllowAll {
 			n.ready = true
@@ -146,14 +139,11 @@ func (n *conn) answer(client, op byte, body []byte) (byte, []byte, bool) {
 		}
 		return opAuthenticate, text(nil, passwordAuthenticator), false
 	case opAuthResponse:
-		parts := bytes.Split(r.bytes(), []byte{0}) // authzId, authnId, password
-		if len(parts) != 3 {
-			return failed(refuse(codeProtocol, "Expected 2 NULs in the SASL PLAIN response"))
-		}
-		if err := n.c.LogIn(string(parts[1]), string(parts[2])); err != nil {
+		name, password := r.login()
+		if err := n.c.LogIn(name, password); err != nil {
 			return failed(err)
 		}
-		n.user.Name, n.ready = string(parts[1]), true
+		n.user.Name, n.ready = name, true
 		return opAuthSuccess, binary.BigEndian.AppendUint32(nil, ^uint32(0)), false
 	case opPrepare:
 		return n.prepare(r.long())
@@ -293,6 +283,13 @@ func (r *reader) uint32() int {
 	var b [4]byte
 	copy(b[:], r.take(4))
 	return int(int32(binary.BigEndian.Uint32(b[:])))
+}
+
+// login is SASL PLAIN's: authzId, authnId, password.
+func (r *reader) login() (name, password string) {
+	_, b, _ := bytes.Cut(r.bytes(), []byte{0})
+	name, password, _ = strings.Cut(string(b), "\x00")
+	return name, password
 }
 
 func (r *reader) bytes() []byte { return r.take(r.uint32()) }

@@ -36,18 +36,6 @@ func parsed(t *testing.T, s string) Version {
 	return v
 }
 
-func TestHostIDForm(t *testing.T) {
-	t.Parallel()
-	for version, want := range map[string]HostIDForm{
-		"5.1.18": HostIDAll, "5.2.0": HostIDAll, "2022.2.0": HostIDAll, "2023.1.0": HostIDAll, "5.4.9": HostIDNormalOnly, "2024.2.0": HostIDNormalOnly,
-		"6.2.3": HostIDByIP, "2025.1.3": HostIDByIP, "2025.2.0": HostIDByIP, "2025.3.0": HostIDList, "2026.1.0": HostIDList,
-	} {
-		if got := parsed(t, version).HostIDForm(); got != want {
-			t.Errorf("%s: %v, want %v", version, got, want)
-		}
-	}
-}
-
 func TestSupports(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
@@ -70,6 +58,7 @@ func TestSupports(t *testing.T) {
 // Whether a version does each of these, from which one on.
 func TestWhatBegan(t *testing.T) {
 	t.Parallel()
+	form := func(f HostIDForm) func(Version) bool { return func(v Version) bool { return v.HostIDForm() == f } }
 	for name, tc := range map[string]struct {
 		has           func(v Version) bool
 		before, since string
@@ -92,6 +81,11 @@ func TestWhatBegan(t *testing.T) {
 		"the same, in Enterprise":    {Version.NodeOpsTasks, "2024.2.9", "2025.1.0"},
 		"replace by host ID":         {Version.ReplaceByHostID, "5.1.18", "5.2.0"},
 		"so in Enterprise":           {Version.ReplaceByHostID, "2022.2.9", "2023.1.0"},
+		"normal nodes' host IDs":     {form(HostIDNormalOnly), "5.2.0", "5.4.0"},
+		"these, in Enterprise":       {form(HostIDNormalOnly), "2023.1.0", "2024.1.0"},
+		"host IDs by address":        {form(HostIDByIP), "6.1.5", "6.2.0"},
+		"by address, in Enterprise":  {form(HostIDByIP), "2024.2.0", "2025.1.0"},
+		"a list of host IDs":         {form(HostIDList), "2025.2.9", "2025.3.0"},
 		"the query of SSTables":      {Version.SSTableQuery, "2025.1.9", "2025.2.0"},
 	} {
 		for s, want := range map[string]bool{tc.before: false, tc.since: true} {
