@@ -134,12 +134,6 @@ const maxPermits = 64
 // minStaleAfter is twice the interval of reads of remotes.
 const minStaleAfter = 20 * time.Second
 
-// Validate returns the error in the options, without any request (exit.CodeUsage).
-func (o Options) Validate() error {
-	_, err := o.validate()
-	return err
-}
-
 //nolint:funlen // one option after the other
 func (o Options) validate() (validated, error) {
 	v := validated{Options: o}

@@ -21,8 +21,8 @@ import (
 )
 
 // screen matches a generated part of a page in docs. It is the output of a command on a sample, the
-// sentences of codes, the measured times, or the tests of each promise.
-var screen = regexp.MustCompile(`(?s)<!-- (screen|says|rehearsals|proofs)([^\n]*) -->\n.*?<!-- end -->`)
+// sentences of codes, or the measured times.
+var screen = regexp.MustCompile(`(?s)<!-- (screen|says|rehearsals)([^\n]*) -->\n.*?<!-- end -->`)
 
 // screens adds the pages in docs that have generated parts.
 func screens(root string, files []file) ([]file, error) {
@@ -61,8 +61,6 @@ func show(root, kind, what string) (string, error) {
 		return printed(what)
 	case "rehearsals":
 		return rehearsals(root)
-	case "proofs":
-		return proofsList(root, proofs)
 	}
 	var b strings.Builder
 	for c := range strings.FieldsSeq(what) {

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 
 	"sigs.k8s.io/yaml"
@@ -140,4 +141,41 @@ func (r *statement) shown() string {
 		return quoted(r.Code)
 	}
 	return tests(r.Tests)
+}
+
+// tests returns a list of tests as text, each as PACKAGE.TEST.
+func tests(list []string) string {
+	if len(list) == 0 {
+		return ""
+	}
+	return "`" + strings.ReplaceAll(strings.Join(list, "`, `"), " Test", ".Test") + "`"
+}
+
+// testExists returns an error if a test, given as directory and name, does not exist.
+func testExists(root, test string) error {
+	dir, name, _ := strings.Cut(test, " ")
+	ok, err := hasTest(filepath.Join(root, dir), name)
+	if err == nil && !ok {
+		err = fmt.Errorf("it names %s, which is no test in %s: name the test that proves it now", name, dir)
+	}
+	return err
+}
+
+// hasTest reports whether a directory has a test with that name.
+func hasTest(dir, name string) (bool, error) {
+	files, err := filepath.Glob(filepath.Join(dir, "*_test.go"))
+	if err != nil {
+		return false, fmt.Errorf("look for tests in %s: %w", dir, err)
+	}
+	is := regexp.MustCompile(`(?m)^func ` + regexp.QuoteMeta(name) + `\(`)
+	for _, f := range files {
+		text, err := os.ReadFile(f)
+		if err != nil {
+			return false, fmt.Errorf("look for %s: %w", name, err)
+		}
+		if is.Match(text) {
+			return true, nil
+		}
+	}
+	return false, nil
 }

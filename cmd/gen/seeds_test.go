@@ -3,7 +3,10 @@
 package main
 
 import (
+	"fmt"
 	"os"
+	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 )
@@ -43,6 +46,37 @@ func TestFirstTexts(t *testing.T) {
 				t.Errorf("error %v, want %q", err, tc.want)
 			}
 		})
+	}
+}
+
+// A page that names a test as PACKAGE.TEST names one that exists, and each row about the beginning of a cluster has one; 7 says that there is no call to make.
+func TestPagesNameTests(t *testing.T) {
+	const root = "../.."
+	pages, err := filepath.Glob(root + "/docs/*.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	named := regexp.MustCompile("`((?:cmd|controller|internal|plugin|test)[\\w/]*)\\.(Test\\w+)`")
+	rows := map[string]bool{}
+	for _, page := range pages {
+		text, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for line := range strings.Lines(string(text)) {
+			for _, m := range named.FindAllStringSubmatch(line, -1) {
+				if err := testExists(root, m[1]+" "+m[2]); err != nil {
+					t.Errorf("%s: %v", filepath.Base(page), err)
+				}
+				row, _, _ := strings.Cut(line, ":")
+				rows[strings.TrimPrefix(row, "- ")] = true
+			}
+		}
+	}
+	for n := 1; n <= 23; n++ {
+		if row := fmt.Sprintf("I%d", n); rows[row] != (n != 7) {
+			t.Errorf("row %s of docs/internals.md names a test: %v", row, rows[row])
+		}
 	}
 }
 

@@ -23,16 +23,6 @@ func (b bitset) or(other bitset) {
 	}
 }
 
-// covers reports whether b contains every member of other.
-func (b bitset) covers(other bitset) bool {
-	for w := range b {
-		if other[w]&^b[w] != 0 {
-			return false
-		}
-	}
-	return true
-}
-
 func (b bitset) count() int {
 	n := 0
 	for _, w := range b {

@@ -43,9 +43,6 @@ var waits = map[words.Code]wait{
 	words.WaitForDecommission:  {cluster.DecommissionUnchanged, words.SeeSlowDecommission},
 }
 
-// PastOf returns the step that follows a step that begins with "wait"; empty for any other.
-func PastOf(step words.Code) words.Code { return waits[step].past }
-
 // Waited returns a step that begins with "wait" with its limit, or what follows it at that age. Any
 // other step is returned unchanged, and an age of zero is unknown.
 func Waited(step words.Message, age time.Duration, f evidence.Facts) words.Message {
