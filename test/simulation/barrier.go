@@ -54,7 +54,7 @@ func (w *world) query(d *disk) query {
 // barrier is the init container of one Pod, or its launcher: the shipped gate, which reads this world.
 type barrier struct {
 	gate    *gate.Gate
-	reads   *watched
+	reads   *reads
 	verdict bootstrap.Verdict
 	version int       // of the objects at the last judgement
 	next    time.Time // when it judges again without a change
@@ -66,8 +66,6 @@ type opening struct {
 	member   string
 	at       time.Time
 	decision bootstrap.Decision
-	// down are the members that had been out of reach for longer than the bound.
-	down []string
 }
 
 func (p *pod) decision() string {
@@ -115,7 +113,6 @@ func (w *world) say(p *pod) {
 func (w *world) open(p *pod) {
 	v := p.barrier.verdict
 	p.opened = &opening{member: p.name, at: w.now, decision: v.Decision}
-	p.opened.down = w.longDown()
 	w.judgePermit(p, v.Decision)
 	switch v.Decision {
 	case bootstrap.DecisionAllUp, bootstrap.DecisionGenesis, bootstrap.DecisionReplacing:
@@ -144,13 +141,9 @@ func (w *world) judge(p *pod) bool {
 		return b.verdict.Satisfied
 	}
 	if b.gate == nil {
-		b.reads = &watched{reads: &reads{w: w, p: p}}
-		var of gate.Reads = b.reads
-		if len(w.Off) > 0 {
-			of = &blind{watched: b.reads}
-		}
 		self := w.self(p)
-		b.gate, b.reads.just = gate.New(self, of), self.Just
+		b.reads = &reads{w: w, p: p, record: record{just: self.Just}}
+		b.gate = gate.New(self, b.reads)
 	}
 	b.reads.until, b.reads.told = w.now.Add(judgeTimeout), nil
 	if v, ok, _ := b.gate.Restart(); ok {

@@ -8,15 +8,11 @@ import (
 	"strings"
 	"time"
 
-	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/gate"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/view"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
@@ -45,7 +41,6 @@ const (
 	readPodUID  source = "PodUID"
 	readPods    source = "Pods"
 	readConfirm source = "Confirm"
-	readRelays  source = "Relays"
 	readViews   source = "Views"
 )
 
@@ -89,7 +84,7 @@ const (
 	MachineIsCut    What = "the machine does not reach the API server"
 )
 
-// Boundaries are all, but those before and after the relays and the Neighbours.
+// Boundaries are all.
 var Boundaries = []Boundary{
 	Opening, Starts, Writes, Recorded, before(readCluster), after(readCluster), before(readReport), after(readReport), before(readLease), after(readLease),
 	before(readClaim), after(readClaim), before(readPodUID), after(readPodUID), before(readPods), after(readPods), before(readConfirm), after(readConfirm),
@@ -358,90 +353,6 @@ func (w *world) sayDown(q *pod, written bool) {
 		w.arrives(q, &message{text: r.text, row: &row, base: q.obj})
 		r.readBack(w, q)
 	}
-}
-
-// watched is what the gate of a Pod reads, with the boundaries around each reading.
-type watched struct {
-	*reads
-	record
-}
-
-func (x *watched) read(r source, do func()) {
-	x.w.cross(x.p, before(r))
-	do()
-	x.note(r)
-	x.w.cross(x.p, after(r))
-}
-
-// stale has the identity and the view of what the API server answers.
-func (x *watched) stale(r *api.ScyllaDBStatusReport) *api.ScyllaDBStatusReport {
-	a := &x.w.adversary
-	if r == nil || a.pinned == nil || !x.w.now.Before(a.pinnedX) {
-		return r
-	}
-	out := *r
-	out.UID, out.CreationTimestamp, out.Status.View = a.pinned.UID, a.pinned.CreationTimestamp, a.pinned.Status.View
-	return &out
-}
-
-func (x *watched) Cluster() (c *cluster.Cluster, trouble *matrix.Blocker) {
-	x.read(readCluster, func() {
-		if c, trouble = x.reads.Cluster(); c != nil && c.StatusReport != nil {
-			if older := x.stale(c.StatusReport); older != c.StatusReport {
-				c = c.WithReport(older)
-			}
-			x.answer(c.StatusReport)
-		}
-	})
-	return c, trouble
-}
-
-func (x *watched) Report() (r *api.ScyllaDBStatusReport, trouble *matrix.Blocker) {
-	x.read(readReport, func() {
-		r, trouble = x.reads.Report()
-		r = x.stale(r)
-		x.answer(r)
-	})
-	return r, trouble
-}
-
-func (x *watched) Lease() (l *coordinationv1.Lease, unread words.Message) {
-	x.read(readLease, func() {
-		if l, unread = x.reads.Lease(); unread.IsZero() {
-			x.renews(l)
-		}
-	})
-	return l, unread
-}
-
-func (x *watched) Claim(name string) (uid types.UID, deleting bool, trouble *matrix.Blocker) {
-	x.read(readClaim, func() { uid, deleting, trouble = x.reads.Claim(name) })
-	return uid, deleting, trouble
-}
-
-func (x *watched) PodUID() (uid types.UID, trouble *matrix.Blocker) {
-	x.read(readPodUID, func() { uid, trouble = x.reads.PodUID() })
-	return uid, trouble
-}
-
-func (x *watched) Pods(of *cluster.Cluster) (o cluster.Objects, digests map[string]string, trouble *matrix.Blocker) {
-	x.read(readPods, func() { o, digests, trouble = x.reads.Pods(of) })
-	return o, digests, trouble
-}
-
-func (x *watched) Confirm(of []*cluster.Member, digests map[string]string) (out []error) {
-	x.read(readConfirm, func() { out = x.reads.Confirm(of, digests) })
-	return out
-}
-
-func (x *watched) Relays(members []string) (found []gate.Relay) {
-	x.read(readRelays, func() { found = x.reads.Relays(members) })
-	return found
-}
-
-func (x *watched) Views(relays []gate.Relay) (out []gate.Told) {
-	x.read(readViews, func() { out = x.reads.Views(relays) })
-	return out
 }
 
 func (e Placed) String() string {

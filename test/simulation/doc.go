@@ -60,20 +60,16 @@
 //
 // # Invariants
 //
-// Unsafe join: ScyllaDB cancels a join or a replacement because of a dead node that had been unreachable, for the coordinator and for the gossip that had noticed it, for longer
-// than bound when the barrier let the newcomer through. bound is twice the longest detection of a death (two at once), the 30 s for which a stopped controller still counts as
+// Unsafe join: a join or a replacement is lost because of a dead node that had been unreachable for longer than bound when the newcomer's process started. bound is twice the longest detection of a death (two at once), the 30 s for which a stopped controller still counts as
 // alive, and one interval of the reporter. A node that goes down later, or less long before, cancels joins as well: that cannot be known, such joins are counted as lost and no
 // violation. A start that a person forced is not judged.
-//
-// Unsafe start: ScyllaDB of a new node starts while a node that it neither replaces nor ignores has been unreachable for longer than bound, whatever comes of it. Judged whenever its
-// process starts; an unsafe join is judged at the barrier's opening and there.
 //
 // Wrong start: a gate opens for a new node although what it reads last, or has not read again and could have, forbids that (wrongstart.go).
 //
 // Wrong permit: a view lets a member start although that view, or the last ones of its controller, forbid it. A barrier may not act by it.
 //
 // Known start: ScyllaDB of a new node starts while the coordinator's own gossip, which alone decides, has had another node as DOWN for longer than knowable: one poll of a reporter and
-// its slowest write. Sharper than an unsafe start, which allows for the slowest detection and a controller that has stopped: what a rule's data could show counts, not what it might miss.
+// its slowest write; or while one that it neither replaces nor ignores has been unreachable for longer than bound. Judged whenever its process starts, whatever comes of it.
 //
 // Second cluster: a process creates a cluster while there has been one. One whose only node was stopped before it had COMPLETED is none (5.4).
 //

@@ -49,7 +49,6 @@ func (w *world) breaks(p *pod) *breakage {
 		if e.chance(0.35) {
 			b = &breakage{until: w.now.Add(e.between(20*time.Second, 12*time.Minute)), writes: e.chance(0.3), ends: e.chance(0.5)}
 			w.result.Faults++
-			w.result.FailEarly++
 			w.dieBefore(b.until)
 		}
 		e.disks[d] = b

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
 	"github.com/kubectl-scylla/kubectl-scylla/test/scyllasim/rules"
 )
 
@@ -21,34 +20,6 @@ const (
 	patience = 3 * time.Hour
 )
 
-// longDown are the members that have been out of reach for longer than the bound.
-func (w *world) longDown() []string {
-	var out []string
-	for _, g := range w.groups {
-		for _, id := range g.order {
-			if since, down := g.down[id]; down && w.now.Sub(since) > bound {
-				out = append(out, id)
-			}
-		}
-	}
-	return out
-}
-
-// judgeStart: a new node that nobody forced starts while no other is DOWN but those that it replaces and ignores. The barrier may have opened long before: ScyllaDB's container
-// restarts in its Pod.
-func (w *world) judgeStart(s *process) {
-	w.observeStart(s)
-	o := s.pod.opened
-	if d := s.disk; d.asked || d.group != nil || o == nil || o.decision == bootstrap.DecisionForced || w.known(d.id) {
-		return
-	}
-	s.down = slices.DeleteFunc(w.longDown(), func(id string) bool { return id == s.replace || slices.Contains(s.ignore, id) })
-	if len(s.down) > 0 {
-		w.violate(&w.result.UnsafeStarts, "unsafe start: ScyllaDB of %s, let through at %s as %s, starts while %s has been out of reach for more than %s",
-			o.member, o.at.Sub(start).Round(time.Second), o.decision, shorts(s.down), bound)
-	}
-}
-
 // known: a host ID that a group has, as on the restored volume of a member, or has removed can ask for nothing (ask), so no node that is DOWN costs it anything.
 func (w *world) known(id string) bool {
 	return slices.ContainsFunc(w.groups, func(g *group) bool { return g.State(id) != rules.Absent })
@@ -56,22 +27,6 @@ func (w *world) known(id string) bool {
 
 func (w *world) removed(id string) bool {
 	return slices.ContainsFunc(w.groups, func(g *group) bool { return g.left[id] })
-}
-
-// judgeCancelled says whether the barrier could have known.
-func (w *world) judgeCancelled(r *request, dead []string) {
-	w.observeEnd(r, true, dead)
-	o := r.opened
-	if o == nil {
-		return
-	}
-	for _, id := range dead {
-		if slices.Contains(o.down, id) || slices.Contains(r.proc.down, id) {
-			w.violate(&w.result.Unsafe, "unsafe join: %s was let through at %s as %s, and started at %s, while %s had been out of reach for more than %s, and ScyllaDB cancels it",
-				o.member, o.at.Sub(start).Round(time.Second), o.decision, r.proc.since.Sub(start).Round(time.Second), short(id), bound)
-			return
-		}
-	}
 }
 
 // watchdog ends the run as soon as everything is well.

@@ -233,7 +233,6 @@ func (w *world) reportFaults() {
 				return
 			}
 			w.result.Faults++
-			w.result.Recreated++
 			w.tracef("FAULT somebody deletes the cluster report")
 			w.control.way.reports++
 			w.status = nil

@@ -16,7 +16,7 @@ var Harms = []Harm{
 	{"two processes of one host ID", func(t *Total) int { return t.Twice }},
 	{"wrong deletions", func(t *Total) int { return t.WrongDeletions }},
 	{KnownLoss, func(t *Total) int { return max(t.Known, t.Unsafe) }},
-	{KnownStart, func(t *Total) int { return max(t.KnownStarts, t.UnsafeStarts) }},
+	{KnownStart, func(t *Total) int { return t.KnownStarts }},
 	{"endless waits", func(t *Total) int { return t.EndlessWaits }},
 	{"views out of order", func(t *Total) int { return t.Backwards }},
 	{TwoAtOnce, func(t *Total) int { return t.Together }},

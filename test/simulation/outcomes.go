@@ -3,7 +3,6 @@
 package simulation
 
 import (
-	"maps"
 	"math"
 	"math/rand/v2"
 	"reflect"
@@ -173,15 +172,15 @@ func (w *world) observeStart(s *process) {
 			if at := w.eye.known[id]; !at.IsZero() {
 				b.known[id] = s.pod.launcher.ended.Sub(at) // what supervisord starts again nothing judges
 			}
-			if b.known[id] > knowable {
+			if b.known[id] > knowable || b.away[id] > bound {
 				known = append(known, id)
 			}
 		}
 	}
 	w.eye.began[s] = b
 	if b.guarded && len(known) > 0 {
-		w.violate(&w.result.KnownStarts, "known start: ScyllaDB of %s, let through at %s as %s, starts while %s has been DOWN for the coordinator for more than %s",
-			s.pod.name, o.at.Sub(start).Round(time.Second), o.decision, shorts(known), knowable)
+		w.violate(&w.result.KnownStarts, "known start: ScyllaDB of %s, let through at %s as %s, starts while %s has been DOWN for the coordinator for more than %s, or out of reach for more than %s",
+			s.pod.name, o.at.Sub(start).Round(time.Second), o.decision, shorts(known), knowable, bound)
 	}
 }
 
@@ -205,6 +204,10 @@ func (w *world) observeEnd(r *request, lost bool, dead []string) {
 	w.result.By[age]++
 	if b.guarded && known > knowable {
 		w.result.Known++
+	}
+	if b.guarded && age == Longer {
+		w.violate(&w.result.Unsafe, "unsafe join: %s was let through at %s as %s, and started at %s, while one of %s had been out of reach for more than %s, and it is lost",
+			r.opened.member, r.opened.at.Sub(start).Round(time.Second), r.opened.decision, r.proc.since.Sub(start).Round(time.Second), shorts(dead), bound)
 	}
 }
 
@@ -237,7 +240,7 @@ func (t *Total) Add(r *Result) {
 	add(reflect.ValueOf(&t.Counts).Elem(), reflect.ValueOf(&r.Counts).Elem())
 }
 
-// add sums numbers and maps of them, and appends lists.
+// add sums numbers, and appends lists.
 func add(to, of reflect.Value) {
 	switch to.Kind() {
 	case reflect.Int:
@@ -252,13 +255,6 @@ func add(to, of reflect.Value) {
 		for i := range to.NumField() {
 			add(to.Field(i), of.Field(i))
 		}
-	case reflect.Map:
-		sum := map[string]int{}
-		maps.Copy(sum, to.Interface().(map[string]int))
-		for k, n := range of.Interface().(map[string]int) { // sums: the order does not matter
-			sum[k] += n
-		}
-		to.Set(reflect.ValueOf(sum))
 	}
 }
 

@@ -71,7 +71,7 @@ func TestWithoutABarrierMostJoinsAreLost(t *testing.T) {
 			n = 60
 		}
 		for _, r := range RunManyOf(Options{Rule: rule, Patience: 20 * time.Minute}, 1, n) {
-			if sum.Add(&r); r.Unsafe+r.UnsafeStarts > 0 {
+			if sum.Add(&r); r.Unsafe+r.KnownStarts > 0 {
 				unsafe++
 			}
 		}

@@ -130,15 +130,10 @@ func (w *world) applyParallel(name string) {
 type Followed struct {
 	// Harmful commands: each is a violation, and says which.
 	Harmful int
-	// Steps of status that a person followed, StepsLate an hour after they were printed. Void are those of which nothing applied any more.
-	Steps, StepsLate, Void int
-	// Healed troubles, in which a person did something, HealSteps in all, and how long each took.
-	Healed, HealSteps int
-	HealTimes         []time.Duration
-	// Unhealed troubles at the end. Of these Unsaid: status still prints a command that heals nothing, instead of saying that none does.
-	Unhealed, Unsaid int
-	// Codes counts steps by what was printed.
-	Codes map[string]int
+	// Steps of status that a person followed.
+	Steps int
+	// Healed troubles, in which a person did something, HealSteps in all, and Unhealed ones at the end.
+	Healed, HealSteps, Unhealed int
 }
 
 // harm is what a person did by a printed command and should never have been told to do.

@@ -38,10 +38,7 @@ type plan struct {
 	due      time.Time
 }
 
-type trouble struct {
-	began time.Time
-	steps int
-}
+type trouble struct{ steps int }
 
 const (
 	lookAgain = 3 * time.Minute // where nothing was to be done
@@ -97,7 +94,7 @@ func (w *world) countTroubles() {
 	}
 	for _, name := range unwell {
 		if s := w.setOf(name); f.open[name] == nil && s != nil && !s.away {
-			f.open[name] = &trouble{began: w.now}
+			f.open[name] = &trouble{}
 		}
 	}
 	for _, name := range sortedKeys(f.open) {
@@ -110,7 +107,6 @@ func (w *world) countTroubles() {
 		if t.steps > 0 {
 			w.result.Healed++
 			w.result.HealSteps += t.steps
-			w.result.HealTimes = append(w.result.HealTimes, w.now.Sub(t.began))
 		}
 	}
 }
@@ -126,15 +122,7 @@ func (w *world) leaveUnhealed() {
 		}
 	}
 	w.result.Unhealed += n
-	j := diagnosis.Judge(w.readByPerson(), w.clock(person))
-	w.traceSteps(j)
-	f.looked = map[string]bool{}
-	for _, s := range printedSteps(j) {
-		if _, do := w.actions(j, s, 0); len(do) > 0 {
-			w.result.Unsaid += n
-			break
-		}
-	}
+	w.traceSteps(diagnosis.Judge(w.readByPerson(), w.clock(person)))
 	for _, name := range w.unwell() {
 		w.tracef("unhealed: %s: %s", name, w.why(name))
 	}
@@ -196,14 +184,9 @@ func (w *world) carryOut(p *plan) {
 	}
 	w.result.Commands += ran
 	if ran == 0 {
-		w.result.Void++
 		return
 	}
 	w.result.Steps++
-	w.result.Codes[string(p.code)]++
-	if f.late == anHour {
-		w.result.StepsLate++
-	}
 	t := f.open[p.about]
 	if names := sortedKeys(f.open); t == nil && len(names) > 0 {
 		t = f.open[names[0]] // of a host ID without a member

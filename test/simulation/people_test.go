@@ -25,12 +25,7 @@ func TestFollowedStepsHarmNothing(t *testing.T) {
 				}
 			}
 			f := sum.Followed
-			t.Logf("seeds %d: steps %d (%d an hour late, %d void), healed %d by %d steps, median %s, "+
-				"unhealed %d (%d unsaid), harmful %d", sum.Seeds, f.Steps, f.StepsLate, f.Void, f.Healed, f.HealSteps,
-				Quantile(f.HealTimes, 0.5), f.Unhealed, f.Unsaid, f.Harmful)
-			for _, code := range sortedKeys(f.Codes) {
-				t.Logf("%6d %s", f.Codes[code], code)
-			}
+			t.Logf("%+v", f)
 			if f.Steps == 0 || 100*f.Healed < 90*(f.Healed+f.Unhealed) || f.HealSteps > 3*f.Healed {
 				t.Errorf("status does not help: %+v", f)
 			}

@@ -133,8 +133,6 @@ type process struct {
 	version rules.Version
 	request *request
 	seen    *topology
-	// down are the members that had been out of reach for longer than the bound when it started.
-	down []string
 }
 
 // disk is what ScyllaDB keeps on a volume.
@@ -166,7 +164,7 @@ func (w *world) boot(p *pod, seeds []string, replace string, ignore []string) {
 	s := &process{pod: p, disk: d, seeds: seeds, replace: replace, ignore: ignore, mode: rules.ModeStarting, since: w.now, version: versions[p.version]}
 	p.proc = s
 	w.procs = append(w.procs, s)
-	w.judgeStart(s)
+	w.observeStart(s)
 	broken := w.breaks(p)
 	if broken != nil && !broken.writes {
 		w.failEarly(s, broken)
@@ -585,7 +583,7 @@ func (w *world) cancelled(g *group, r *request, dead []string) {
 	g.left[r.id] = true
 	g.changed()
 	w.result.Lost++
-	w.judgeCancelled(r, dead)
+	w.observeEnd(r, true, dead)
 	if !r.proc.ended {
 		w.exit(r.proc, rules.RequestCancelled)
 	}

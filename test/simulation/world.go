@@ -64,7 +64,6 @@ type Result struct {
 	Counts
 	// Kinds counts what went wrong, by kind: of a year and of the faults that were added last.
 	Kinds map[string]int
-	Took  time.Duration // simulated
 	Trace []string
 }
 
@@ -76,13 +75,10 @@ type Counts struct {
 	Unpermitted, Together int
 	// WrongStarts: gates that opened although what they read last, or could have read, forbade it.
 	WrongStarts int
-	// UnsafeStarts: processes of new nodes that started while another node was DOWN, and known to be so.
-	UnsafeStarts int
 	// Let through: joins and replacements that the barrier opened for. Joined of them became members. Lost were cancelled or rolled back because of a
 	// node that went down when it was too late.
 	LetThrough, Joined, Lost int
-	// FailEarly: new nodes whose ScyllaDB failed before it asked to join, until that was fixed. Recreated: how often the cluster report was.
-	Faults, FailEarly, Recreated int
+	Faults                   int
 	Outcomes
 }
 
@@ -257,7 +253,6 @@ func Run(o Options) Result {
 	w := newWorld(o)
 	w.begin()
 	w.run()
-	w.result.Took = w.now.Sub(start)
 	return w.result
 }
 
@@ -269,8 +264,7 @@ func newWorld(o Options) *world {
 		written: map[types.UID]view.Stamp{}, granted: map[string]types.UID{}, withdrawn: map[string]time.Time{}, notUp: map[string]sighted{}, decoder: &cluster.Decoder{},
 	}
 	w.year.size = years[o.World]
-	w.result.Kinds, w.result.Codes = map[string]int{}, map[string]int{}
-	w.result.Seed, w.limits = o.Seed, *cmp.Or(o.Policy, healthpolicy.Standard(view.Stabilisation, 0))
+	w.result.Seed, w.result.Kinds, w.limits = o.Seed, map[string]int{}, *cmp.Or(o.Policy, healthpolicy.Standard(view.Stabilisation, 0))
 	w.eye = observer{map[string]time.Time{}, map[string]could{}, map[*process]began{}}
 	if w.without(OffGrantWindow) {
 		p := w.limits

@@ -28,7 +28,6 @@ type record struct {
 	began int // of them when the present judgement began
 	last  map[source]int
 	wrong map[source]string // what forbade a start at the last reading of that kind; "" for nothing
-	asked map[source]time.Time
 
 	// The newest view that was answered, since when, and whether an older one of its report was answered before.
 	view     *api.StatusReportView
@@ -46,7 +45,7 @@ type record struct {
 }
 
 // answer notes a view that the API server has answered, if it is the newest one so far: a server may be behind.
-func (x *watched) answer(r *api.ScyllaDBStatusReport) {
+func (x *reads) answer(r *api.ScyllaDBStatusReport) {
 	if r == nil || madeAs(r.UID) < madeAs(x.report) {
 		return
 	}
@@ -62,7 +61,7 @@ func (x *watched) answer(r *api.ScyllaDBStatusReport) {
 	x.record.view, x.newest, x.since = r.Status.View, s, x.w.now
 }
 
-func (x *watched) renews(l *coordinationv1.Lease) {
+func (x *reads) renews(l *coordinationv1.Lease) {
 	if x.lease == nil || l == nil || !x.lease.Spec.RenewTime.Equal(l.Spec.RenewTime) {
 		x.renewal, x.renewed = x.lease != nil, x.w.now
 	}
@@ -72,12 +71,12 @@ func (x *watched) renews(l *coordinationv1.Lease) {
 // turns is the order of the last readings before an opening.
 var turns = map[source]int{readCluster: 1, readLease: 2, readPods: 3, readConfirm: 4, readReport: 5, readClaim: 6, readPodUID: 6}
 
-func (x *watched) note(r source) {
+func (x *reads) note(r source) {
 	x.n++
 	if x.last == nil {
-		x.last, x.wrong, x.asked = map[source]int{}, map[source]string{}, map[source]time.Time{}
+		x.last, x.wrong = map[source]int{}, map[source]string{}
 	}
-	x.last[r], x.asked[r] = x.n, x.w.now
+	x.last[r] = x.n
 	if turns[r] == 0 {
 		return
 	}
@@ -91,7 +90,7 @@ func (x *watched) note(r source) {
 }
 
 // counts is true for a reading of this judgement with none after it that has to be made before it.
-func (x *watched) counts(r source) bool {
+func (x *reads) counts(r source) bool {
 	at := x.last[r]
 	if at <= x.began {
 		return false
@@ -133,7 +132,7 @@ func (w *world) judgeOpening(p *pod, v bootstrap.Verdict) {
 }
 
 // forbids is why a start of the Pod's new node is wrong by one kind of reading now.
-func (x *watched) forbids(r source) string {
+func (x *reads) forbids(r source) string {
 	w, p := x.w, x.p
 	switch r {
 	case readCluster:
@@ -198,7 +197,7 @@ func (w *world) unrest(p *pod) string {
 }
 
 // unled: no controller renews the Lease for this cluster.
-func (x *watched) unled() string {
+func (x *reads) unled() string {
 	switch l := x.lease; {
 	case l == nil:
 		return "there is no Lease"
@@ -246,7 +245,7 @@ func (w *world) reportersAgainst(p *pod) string {
 	return w.rowsAgainst(p, func(q *pod) *api.NodeStatusReport { return q.reporter.said })
 }
 
-func (x *watched) permit() *api.StatusReportViewPermit {
+func (x *reads) permit() *api.StatusReportViewPermit {
 	v := x.record.view
 	if v == nil {
 		return nil
@@ -260,7 +259,7 @@ func (x *watched) permit() *api.StatusReportViewPermit {
 }
 
 // viewAgainst: the view that was answered last lets nobody start, or not this member, or may be old.
-func (x *watched) viewAgainst() string {
+func (x *reads) viewAgainst() string {
 	v, m := x.record.view, x.permit()
 	switch {
 	case v == nil:
@@ -294,7 +293,7 @@ func (w *world) statesAgainst(p *pod, v *api.StatusReportView) string {
 	return ""
 }
 
-func (x *watched) claimAgainst() string {
+func (x *reads) claimAgainst() string {
 	c := x.w.claims[x.p.claim.obj.Name]
 	switch m := x.permit(); {
 	case c == nil:
