@@ -214,6 +214,9 @@ func (w *world) followed(c words.Command) func() bool {
 			return always(func() { w.discard(cl) })
 		}
 	case strings.HasPrefix(text, "kubectl annotate service"):
+		if w.service[args[3]] == nil {
+			return nil
+		}
 		return always(func() {
 			if slices.Contains(args, api.AnnotationHostID+"-") {
 				w.harmOfForgetting(args[3])
