@@ -25,7 +25,7 @@ func TestAnUnknownNameHasOneExitCode(t *testing.T) {
 	}{
 		"barrier": {"barrier nobody", 2}, "barrier --wait": {"barrier nobody --wait --timeout 0", 2}, "describe": {"describe nobody", 2},
 		"check --for=restart": {"check --for=restart nobody", 2}, "check --for=decommission": {"check --for=decommission nobody", 2},
-		"exec": {"exec nobody -- true", 2}, "cqlsh": {"cqlsh nobody", 2}, "nodetool": {"nodetool nobody -- status", 2}, "logs": {"logs nobody", 2},
+		"nodetool":      {"nodetool nobody -- status", 2},
 		"force-proceed": {"force-proceed nobody --yes --reason x", 2},
 		"replace":       {"replace nobody --yes", 2}, "replace status": {"replace status nobody", 2}, "replace cancel": {"replace cancel nobody", 2}, "replace resume": {"replace resume nobody --yes", 2},
 		"status of a cluster": {"status nothing", 1}, "report of a cluster": {"report nothing", 1}, "dashboard of a cluster": {"dashboard nothing --once", 1},

@@ -17,7 +17,9 @@ import (
 // TestWhatPeopleType: names of verbs of other tools lead to the verb here, and no suggestion is an abbreviation.
 func TestWhatPeopleType(t *testing.T) {
 	for typed, want := range map[string]string{
-		"ls": "did you mean status?", "get": "did you mean status?", "remove": "did you mean uninstall?", "statsu": "did you mean status?", "shell": "did you mean exec?", "log": "did you mean logs?",
+		"ls": "did you mean status?", "get": "did you mean status?", "remove": "did you mean uninstall?", "statsu": "did you mean status?",
+		"controller": "run scylla-agent controller --kubeconfig FILE", "logs": "run kubectl logs POD -c CONTAINER -n NAMESPACE", "log": "run kubectl logs POD",
+		"exec": "run kubectl exec -it POD -c CONTAINER -n NAMESPACE --", "cqlsh": "-c CONTAINER -n NAMESPACE -- cqlsh",
 	} {
 		r := plugintest.Run{Args: []string{typed}}.Do(t)
 		if r.Code != 2 || !strings.Contains(r.Stderr, want) {
@@ -25,7 +27,7 @@ func TestWhatPeopleType(t *testing.T) {
 		}
 	}
 	for _, tc := range []struct{ typed, want string }{
-		{"sttaus", "did you mean status?"}, {"versio", "did you mean version?"}, {"logz", "did you mean logs?"}, {"events", "did you mean report?"}, {"nodes", "did you mean status?"}, {"clusters", "did you mean status -A?"},
+		{"sttaus", "did you mean status?"}, {"versio", "did you mean version?"}, {"events", "did you mean report?"}, {"nodes", "did you mean status?"}, {"clusters", "did you mean status -A?"},
 		{"force", "did you mean force-proceed?"}, {"remote lst", "did you mean list?"}, {"remote ad", "did you mean add?"},
 		// Near to nothing: a letter or two, a piece out of the middle of a name, another word, what only another command has.
 		{"x", ""}, {"to", ""}, {"all", ""}, {"port", ""}, {"tuition", ""}, {"foo", ""}, {"apply", ""}, {"remote ls", ""}, {"remote statsu", ""},
@@ -57,7 +59,7 @@ func TestFlagsAreCompleted(t *testing.T) {
 		want string
 	}{
 		{[]string{"status", "-n", ""}, "demo\thas a ScyllaDB cluster\nother\n:4\n"},
-		{[]string{"logs", "--namespace", "o"}, "other\n:4\n"},
+		{[]string{"nodetool", "--namespace", "o"}, "other\n:4\n"},
 		{[]string{"status", "--kubeconfig", config, "--context", ""}, "prod\tcurrent context\ntest\n:4\n"},
 		{[]string{"describe", "--kubeconfig", config, "--context", "te"}, "test\n:4\n"},
 		{[]string{"force"}, "force-proceed\tLet a member start ScyllaDB even though its barrier blocks it\nforce-bootstrap\tAlias of force-proceed\n:4\n"},

@@ -66,7 +66,7 @@ func notLetter(r rune) bool { return !unicode.IsLetter(r) && r != '-' }
 
 // otherMeaning are the flags of one name that mean different things in different verbs, each with why; "VERB --FLAG" is one verb's exception.
 var otherMeaning = map[string]string{
-	"all":                           "status: all lines of the output; exec, cqlsh, nodetool: all nodes; replace status: finished replacements as well",
+	"all":                           "status: all lines of the output; nodetool: all nodes; replace status: finished replacements as well",
 	"datacenter":                    "inject: a name that the manifest lacks; force-proceed: what is forced; check: what leaves",
 	"rack":                          "inject: a name that the manifest lacks; check: what leaves",
 	"undo":                          "inject and force-proceed revert different things",

@@ -129,12 +129,9 @@ remote add eu demo --from none.yaml
 nodetool
 nodetool demo-dc1-rack3-0
 nodetool nope -- status
-exec demo-dc1-rack3-0
-exec nope -- ls
-logs
-logs nope
-cqlsh
-cqlsh nope
+exec demo-dc1-rack3-0 -- ls
+logs demo-dc1-rack3-0
+cqlsh demo-dc1-rack3-0
 `
 
 // TestWrongInputs: each wrong input ends with an exit code that is not 0, its reason in one line, and what to do in the next one. It writes

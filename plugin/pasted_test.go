@@ -53,7 +53,7 @@ func TestPrintedCommandsWorkWhereTheyArePasted(t *testing.T) {
 		"report":                 {run: plugintest.Run{Args: []string{"report"}, Objects: objects}},
 		"report -o json":         {run: plugintest.Run{Args: []string{"report", "-o", "json"}, Objects: objects}, context: true, prose: true},
 		"dashboard":              {run: plugintest.Run{Args: []string{"dashboard", "--once", "--width", "200", "--height", "60"}, Objects: objects}, context: true, cut: true},
-		"exec before a start":    {run: plugintest.Run{Args: []string{"exec", newcomer, "id"}, Objects: objects}, prose: true},
+		"nodetool, no start yet": {run: plugintest.Run{Args: []string{"nodetool", newcomer, "info"}, Objects: objects}, prose: true},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

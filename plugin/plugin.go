@@ -34,7 +34,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/plugin/initreset"
 	"github.com/kubectl-scylla/kubectl-scylla/plugin/inject"
 	"github.com/kubectl-scylla/kubectl-scylla/plugin/install"
-	"github.com/kubectl-scylla/kubectl-scylla/plugin/kubectl"
+	"github.com/kubectl-scylla/kubectl-scylla/plugin/nodetool"
 	"github.com/kubectl-scylla/kubectl-scylla/plugin/remote"
 	"github.com/kubectl-scylla/kubectl-scylla/plugin/replace"
 	"github.com/kubectl-scylla/kubectl-scylla/plugin/report"
@@ -53,10 +53,7 @@ func verbs() []func(*cli.Deps) *cobra.Command {
 		replace.NewCmd,
 		report.NewCmd,
 		describe.NewCmd,
-		kubectl.Logs,
-		kubectl.Exec,
-		kubectl.Nodetool,
-		kubectl.Cqlsh,
+		nodetool.NewCmd,
 		forceproceed.NewCmd,
 		demo.NewCmd,
 		install.NewCmd,

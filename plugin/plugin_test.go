@@ -225,7 +225,7 @@ func TestRunsDoNotTouchEachOther(t *testing.T) {
 // The controller is the image's program: the plugin names it and does not carry it.
 func TestControllerIsTheAgents(t *testing.T) {
 	r := plugintest.Run{Args: []string{"controller", "--namespaces", "demo"}}.Do(t)
-	if want := "the controller is not part of the plugin: run scylla-agent controller --kubeconfig FILE"; r.Code != 2 || !strings.Contains(r.Stderr, want) {
+	if want := "controller is not part of the plugin: run scylla-agent controller --kubeconfig FILE"; r.Code != 2 || !strings.Contains(r.Stderr, want) {
 		t.Errorf("exit %d: %s", r.Code, r.Stderr)
 	}
 }

@@ -137,7 +137,7 @@ func TestEveryCommandOfThePagesIsTyped(t *testing.T) {
 			t.Errorf("no page has %s", command)
 		}
 	}
-	here, err := filepath.Abs("kubectl/testdata")
+	here, err := filepath.Abs("nodetool/testdata")
 	if err != nil {
 		t.Fatal(err)
 	}

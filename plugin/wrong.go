@@ -75,9 +75,8 @@ func tidy(below *cobra.Command, err error) error {
 	text, _, _ := strings.Cut(err.Error(), "\n")
 	if rest, ok := strings.CutPrefix(text, "unknown command "); ok {
 		typed, _, _ := strings.Cut(strings.TrimPrefix(rest, `"`), `"`)
-		if typed == "controller" {
-			return exit.WithHint(errors.New(text),
-				"the controller is not part of the plugin: run scylla-agent controller --kubeconfig FILE")
+		if command, ok := elsewhere[typed]; ok && !below.HasParent() {
+			return exit.WithHint(errors.New(text), typed+" is not part of the plugin: run "+command)
 		}
 		return didYouMean(errors.New(text), nearestCommands(below, typed))
 	}
@@ -123,13 +122,25 @@ func nearestCommands(below *cobra.Command, typed string) []string {
 // habits maps command names of other tools to our commands.
 var habits = map[string]string{
 	"ls": "status", "list": "status", "get": "status", "ps": "status", "top": "status", "health": "status",
-	"info": "status", "show": "describe", "log": "logs", "tail": "logs",
-	"sh": "exec", "shell": "exec", "ssh": "exec", "bash": "exec", "cql": "cqlsh", "watch": "dashboard",
+	"info": "status", "show": "describe", "watch": "dashboard",
 	"ui": "dashboard", "doctor": "check", "verify": "check", "wait": "status --wait",
 	"nodes": "status", "members": "status", "clusters": "status -A", "remove": "uninstall", "delete": "uninstall",
 	"rm": "uninstall", "setup": "install", "events": "report", "history": "report", "upgrade": "install --upgrade",
 	"dump": "report --archive FILE.zip", "bundle": "report --archive FILE.zip",
 }
+
+// elsewhere maps command names to commands of other programs.
+var elsewhere = map[string]string{
+	"controller": "scylla-agent controller --kubeconfig FILE",
+	"logs":       logs, "log": logs, "tail": logs, "exec": run + "COMMAND",
+	"sh": run + "bash", "bash": run + "bash", "shell": run + "bash", "ssh": run + "bash",
+	"cqlsh": run + "cqlsh", "cql": run + "cqlsh",
+}
+
+const (
+	logs = "kubectl logs POD -c CONTAINER -n NAMESPACE"
+	run  = "kubectl exec -it POD -c CONTAINER -n NAMESPACE -- "
+)
 
 func didYouMean(err error, names []string) error {
 	if len(names) == 0 {

@@ -201,7 +201,7 @@ func wrongCommand(t *testing.T, line string) {
 	for _, arg := range rest {
 		flag, _, _ := strings.Cut(strings.TrimLeft(arg, "-"), "=")
 		if arg == "--" {
-			break // what follows is the command that exec or nodetool runs
+			break // what follows is the command of nodetool
 		}
 		switch {
 		case strings.HasPrefix(arg, "--") && cmd.Flag(flag) == nil:

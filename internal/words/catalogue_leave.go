@@ -27,10 +27,10 @@ var (
 		"the replication factors are unknown, so it is unknown whether the nodes that remain can take the data: {why}",
 		StepLookAtReplication)
 	StepAddOrLower = define("StepAddOrLower",
-		"do not decommission it: add a node in[ rack {rack} of] datacenter {datacenter} first, or lower the replication factor of {keyspaces&}. Show it: {1}")
+		"do not decommission it: add a node in[ rack {rack} of] datacenter {datacenter} first, or lower the replication factor of {keyspaces&}[. Show it: {1}]")
 	StepAlterFirst = define("StepAlterFirst",
-		"decommission none of these nodes yet: ALTER {keyspaces&} first (see the steps). Show the replication: {1}")
-	StepLookAtReplication = define("StepLookAtReplication", "check the replication of each keyspace first: {1}")
+		"decommission none of these nodes yet: ALTER {keyspaces&} first (see the steps)[. Show the replication: {1}]")
+	StepLookAtReplication = define("StepLookAtReplication", "check the replication of each keyspace first[: {1}]")
 
 	NotHighest = ofCheck("NotHighest",
 		"StatefulSet {statefulSet} removes its highest ordinal first, which is {highest}", StepHighestFirst)
@@ -60,8 +60,8 @@ var (
 	VolumesUnknown = ofCheck("VolumesUnknown",
 		"unknown whether the data of {node} fits on {nodes&}: the size or use of {unknown&} is unknown", StepLookAtDisk)
 	StepMoreSpace = define("StepMoreSpace",
-		"add a node in[ rack {rack} of] datacenter {datacenter} or grow the volumes first. Show their use: {1}")
-	StepLookAtDisk = define("StepLookAtDisk", "check the free space of each: {1}")
+		"add a node in[ rack {rack} of] datacenter {datacenter} or grow the volumes first[. Show their use: {1}]")
+	StepLookAtDisk = define("StepLookAtDisk", "check the free space of each[: {1}]")
 
 	LeaveClients = define("LeaveClients",
 		"stop all client writes to datacenter {datacenter}; clients elsewhere use LOCAL_QUORUM or LOCAL_ONE until it is removed")
@@ -70,7 +70,7 @@ var (
 	LeaveRepairTablets = define("LeaveRepairTablets",
 		"repair the keyspaces with tablets[ ({keyspaces&})] once, from any node: {1}")
 	LeaveAlter = define("LeaveAlter",
-		"ALTER {keyspaces&} so that no replica is in datacenter {datacenter}: vnodes and rack lists in one statement, other tablets one replica less at a time. It cannot be aborted. Show the present replication: {1}")
+		"ALTER {keyspaces&} so that no replica is in datacenter {datacenter}: vnodes and rack lists in one statement, other tablets one replica less at a time. It cannot be aborted[. Show the present replication: {1}]")
 	LeaveCheck        = define("LeaveCheck", "check again, until no keyspace has replicas there: {1}")
 	LeaveDecommission = define("LeaveDecommission",
 		"decommission {node}; its data moves to the other nodes, and this cannot be undone[: {1}]")

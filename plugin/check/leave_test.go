@@ -104,7 +104,7 @@ func TestDecommission(t *testing.T) {
 		"the only node of a fourth rack, tablets": {volumes(plugintest.New(4, 1), 40), "rack1/0", tablets(ids(0, 1, 2), ids(1, 2, 3)), 0, nil, ""},
 		"a rack that each tablet uses": {volumes(plugintest.New(4, 1), 40), "rack1/0", tablets(ids(0, 1, 2), ids(0, 2, 3)), 3, []string{
 			"unknown  data         cluster demo/demo: all tablets of app have a replica in rack rack1 of dc1",
-			`cqlsh demo-dc1-rack1-0 -n demo -- -e 'DESCRIBE KEYSPACE app'`}, "-- decommission"},
+			`kubectl exec demo-dc1-rack1-0 -n demo -c scylla -- cqlsh -e 'DESCRIBE KEYSPACE app'`}, "-- decommission"},
 		"RF larger than what is left": {volumes(plugintest.New(3, 1), 40), "rack3/0", vnodes(ids(0, 1, 2)), 3, []string{
 			"app has 3 replicas in datacenter dc1, where 2 nodes remain", "once one is DOWN, group 0 has no majority"}, "-- decommission"},
 		"RF of ScyllaDB's own keyspace": {volumes(plugintest.New(3, 1), 40), "rack3/0", []maintenance.Keyspace{
@@ -124,7 +124,18 @@ func TestDecommission(t *testing.T) {
 		"full volumes": {volumes(plugintest.New(3, 2), 50), "rack1/1", racked, 3, []string{
 			"failed   disk         rack rack1 of datacenter dc1: the volumes of demo-dc1-rack1-0 would be about 100 % full"}, "-- decommission"},
 		"unknown volumes": {plugintest.New(3, 2).Says(func(_ plugintest.Node, said *api.NodeStatusReport) { said.Coordinator = ids(0)[0] }), "rack1/1", racked, 3,
-			[]string{"the size or use of demo-dc1-rack1-0 and " + highest + " is unknown", "exec demo-dc1-rack1-0 -n demo -- df -h /var/lib/scylla"}, "-- decommission"},
+			[]string{"the size or use of demo-dc1-rack1-0 and " + highest + " is unknown", "kubectl exec demo-dc1-rack1-0 -n demo -c scylla -- df -h /var/lib/scylla"}, "-- decommission"},
+		"the first Pod does not run ScyllaDB, the next has another container": {func() *plugintest.Cluster {
+			c := six()
+			c.Pod("demo-dc1-rack1-1").Status.ContainerStatuses = nil
+			p := c.Pod("demo-dc1-rack1-0")
+			for i := range p.Spec.Containers {
+				if p.Spec.Containers[i].Name == api.ContainerScyllaDB {
+					p.Spec.Containers[i].Name, p.Spec.Containers[i].Image, p.Status.ContainerStatuses[i].Name = "db", "scylladb/scylla:2026.1", "db"
+				}
+			}
+			return c
+		}(), "rack1/1", nil, 3, []string{"kubectl exec demo-dc1-rack1-0 -n demo -c db -- cqlsh -e 'SELECT"}, "-- decommission"},
 		"of the Scylla Operator": {func() *plugintest.Cluster { c := six(); c.Operator(); return c }(), "rack1/1", racked, 0,
 			[]string{"1. set `members` of rack rack1 to 1 in the ScyllaCluster"}, "-- decommission"},
 		"a datacenter with replicas": {two, "--datacenter=dc2", both, 3, []string{

@@ -17,12 +17,9 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/plugin/cli"
 	"github.com/kubectl-scylla/kubectl-scylla/plugin/describe"
 	"github.com/kubectl-scylla/kubectl-scylla/plugin/forceproceed"
-	"github.com/kubectl-scylla/kubectl-scylla/plugin/kubectl"
+	"github.com/kubectl-scylla/kubectl-scylla/plugin/nodetool"
 	"github.com/kubectl-scylla/kubectl-scylla/plugin/replace"
 )
-
-// tail is the number of lines of the key for logs.
-const tail = "--tail=200"
 
 // actions returns actions that run the commands of the same name. For saved objects there are none:
 // they cannot change and have no Pods.
@@ -30,18 +27,13 @@ func (o *options) actions(ctx context.Context, reader *cli.Reader) dashboard.Act
 	describe := func(target string) (*dashboard.Page, error) { return o.describe(ctx, reader, target) }
 	if o.read.From != "" {
 		return dashboard.Actions{
-			Why:      "saved objects cannot be changed",
-			WhyNoPod: "saved objects have no running Pod; the node's page shows what was saved",
+			Why:      "saved objects have no running Pods and cannot be changed",
 			Describe: describe,
 		}
 	}
-	inPod := func(newCmd func(*cli.Deps) *cobra.Command, args ...string) func(string) error {
-		return func(member string) error { return o.act(ctx, newCmd, append([]string{member}, args...)...) }
-	}
 	return dashboard.Actions{
 		Describe: describe,
-		Logs:     inPod(kubectl.Logs, tail), Shell: inPod(kubectl.Exec, "--", "bash"), CQL: inPod(kubectl.Cqlsh),
-		Nodetool: inPod(kubectl.Nodetool, "--", "status"),
+		Nodetool: func(member string) error { return o.act(ctx, nodetool.NewCmd, member, "--", "status") },
 
 		ForceProceed: func(target string) error { return o.act(ctx, forceproceed.NewCmd, target) },
 		// The dashboard itself shows the progress; Ctrl-C in the command's own wait would end the
@@ -82,7 +74,7 @@ func (o *options) describe(ctx context.Context, reader *cli.Reader, target strin
 func (o *options) act(ctx context.Context, newCmd func(*cli.Deps) *cobra.Command, args ...string) error {
 	root := &cobra.Command{Use: "kubectl-scylla", SilenceUsage: true, SilenceErrors: true,
 		Annotations: map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl scylla"}}
-	root.AddGroup(&cobra.Group{ID: cli.GroupOperate}, &cobra.Group{ID: cli.GroupInspect})
+	root.AddGroup(&cobra.Group{ID: cli.GroupOperate})
 	root.PersistentFlags().AddFlagSet(o.given)
 	verb := newCmd(o.d)
 	root.AddCommand(verb)
@@ -112,7 +104,6 @@ func (o *options) act(ctx context.Context, newCmd func(*cli.Deps) *cobra.Command
 	}
 	if ended := exit.Code(err); ended != exit.CodeOK && err.Error() == "" {
 		// The cause was on the screen, which is gone.
-		// it has said why itself, on the screen that is gone
 		err = fmt.Errorf("the command ended with exit code %d", ended)
 	}
 	return exit.Describe(err)

@@ -54,8 +54,8 @@ the cause with its next step. The panes show the selected pair, the findings, an
 
   n next finding          y copy its command        / filter
   z group by rack         enter describe the node   C other clusters
-  L logs   x exec         c cqlsh                   t nodetool status
-  f force-proceed         r replace                 ? all keys
+  f force-proceed         r replace                 t nodetool status
+  ? all keys
 
 f and r show what they will do and ask for confirmation. If the API server is not reachable, the
 screen turns grey and shows the last known state with its age.

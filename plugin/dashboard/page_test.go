@@ -25,7 +25,6 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/show"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/show/dashboard"
 	"github.com/kubectl-scylla/kubectl-scylla/plugin"
 	"github.com/kubectl-scylla/kubectl-scylla/plugin/cli"
 	verb "github.com/kubectl-scylla/kubectl-scylla/plugin/dashboard"
@@ -65,9 +64,9 @@ func TestThePageIsWhatDescribePrints(t *testing.T) {
 	}
 }
 
-// TestKeysHandOverToKubectl: the user's kubectl gets the dashboard's own flags, and how it ends is shown.
-func TestKeysHandOverToKubectl(t *testing.T) {
-	here, err := filepath.Abs("../kubectl/testdata")
+// TestNodetoolHandsOverToKubectl: the user's kubectl gets the dashboard's own flags, and how it ends is shown.
+func TestNodetoolHandsOverToKubectl(t *testing.T) {
+	here, err := filepath.Abs("../nodetool/testdata")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -75,7 +74,7 @@ func TestKeysHandOverToKubectl(t *testing.T) {
 	t.Setenv("PATH", here+string(os.PathListSeparator)+os.Getenv("PATH"))
 	t.Setenv("RECORD", dir)
 	fake := plugintest.NewClient(plugintest.New(3, 1).Objects(), interceptor.Funcs{})
-	run := func(key func(dashboard.Actions) func(string) error) (string, error) {
+	run := func() (string, error) {
 		t.Helper()
 		d := cli.New(genericiooptions.IOStreams{In: strings.NewReader("\n"), Out: io.Discard, ErrOut: io.Discard}, clock.RealClock{}, nil, func() cli.Terminal { return cli.Terminal{} })
 		d.NewClient = func() (client.WithWatch, error) { return fake, nil }
@@ -86,26 +85,19 @@ func TestKeysHandOverToKubectl(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		failed := key(verb.ActionsOf(t, d, cmd))("rack1/0")
+		failed := verb.ActionsOf(t, d, cmd).Nodetool("rack1/0")
 		b, err := os.ReadFile(filepath.Join(dir, "demo-dc1-rack1-0"))
 		if err != nil {
 			t.Fatal(err)
 		}
 		return strings.Join(strings.Fields(string(b)), " "), failed
 	}
-	const where = "--as=ada --context=prod --namespace=demo --container=scylla demo-dc1-rack1-0"
-	for want, key := range map[string]func(dashboard.Actions) func(string) error{
-		"logs --as=ada --context=prod --tail=200 --namespace=demo --container=scylla demo-dc1-rack1-0": func(a dashboard.Actions) func(string) error { return a.Logs },
-		"exec " + where + " -- bash":                 func(a dashboard.Actions) func(string) error { return a.Shell },
-		"exec --stdin " + where + " -- cqlsh stdin:": func(a dashboard.Actions) func(string) error { return a.CQL },
-		"exec " + where + " -- nodetool status":      func(a dashboard.Actions) func(string) error { return a.Nodetool },
-	} {
-		if got, err := run(key); got != want || err != nil {
-			t.Errorf("got  %s\nwant %s, %v", got, want, err)
-		}
+	const want = "exec --as=ada --context=prod --namespace=demo --container=scylla demo-dc1-rack1-0 -- nodetool status"
+	if got, err := run(); got != want || err != nil {
+		t.Errorf("got  %s\nwant %s, %v", got, want, err)
 	}
 	t.Setenv("ENDS", "demo-dc1-rack1-0=7")
-	if _, err := run(func(a dashboard.Actions) func(string) error { return a.Shell }); err == nil || err.Error() != "the command ended with exit code 7" {
+	if _, err := run(); err == nil || err.Error() != "the command ended with exit code 7" {
 		t.Errorf("got %v", err)
 	}
 }

@@ -82,7 +82,6 @@ var offlineExamples = []example{
 const (
 	q        = "q"
 	yes      = "yes\r"
-	ctrlC    = "\x03"
 	newcomer = rack2 + "-1"
 	dead     = rack3 + "-0"
 	deadToo  = rack2 + "-0"
@@ -117,20 +116,9 @@ var demoExamples = []example{
 		asks: "HEALTHY demo/demo", answer: typed(q)},
 	{line: "kubectl scylla describe demo-dc1-rack3-0 -n demo", says: "Seen by:         UP: 2 of 2"},
 	{line: "kubectl scylla describe rack3/0 -n demo -o jsonpath='{.items[*].pod.ip}'", says: "."},
-	{line: "kubectl scylla logs rack1/0 -n demo --tail 50", says: "scylla"},
-	// Nothing has crashed yet.
-	{line: "kubectl scylla logs rack1/0 -n demo --previous", code: 1, says: "previous terminated container"},
-	{line: "kubectl scylla logs rack1/0 -n demo --since 10m", says: "scylla"},
-	// The simulated ScyllaDB's shell runs scripts only: the exit code is that of the command.
-	{line: "kubectl scylla exec rack1/0 -n demo -- bash", code: 2, says: "this shell runs -c only"},
-	{line: "kubectl scylla exec --all -n demo -- bash -c 'cat /etc/scylla/scylla.yaml'", says: "demo-dc1-rack3-0 | # simulated ScyllaDB"},
-	{line: "kubectl scylla exec --all -n demo -- scylla --version", says: "demo-dc1-rack1-0 | 20"},
 	{line: "kubectl scylla nodetool rack1/0 -n demo -- status", says: "host_id: "},
 	{line: "kubectl scylla nodetool --all -n demo -- status", says: "demo-dc1-rack3-0 | host_id: "},
 	{line: "kubectl scylla nodetool rack1/2 -n demo --yes -- decommission", code: 2, says: `no member "rack1/2"`},
-	{line: "kubectl scylla cqlsh rack1/0 -n demo"},
-	{line: `kubectl scylla cqlsh rack1/0 -n demo -- -e "DESCRIBE KEYSPACES"`, says: "system"},
-	{line: `kubectl scylla cqlsh --all -n demo -- -e "SELECT release_version FROM system.local"`, says: "demo-dc1-rack3-0 |            3.0.8"},
 	// A reporter hangs, so newcomers wait, although every node is UP.
 	{do: (*fixture).newcomersWait},
 	{line: "kubectl scylla barrier -n demo", code: 3, says: newcomer},
@@ -190,7 +178,7 @@ func first8(f *fixture) string { return f.hostID(dead)[:8] + "\r" }
 // Every example of help that speaks of a cluster, in the situation that it is for, in real Pods.
 func TestExamples(t *testing.T) {
 	covers(t, "internal/support", "internal/show/page", "plugin/barrier", "plugin/check", "plugin/dashboard",
-		"plugin/describe", "plugin/forceproceed", "plugin/initreset", "plugin/kubectl", "plugin/replace", "plugin/report", "plugin/status")
+		"plugin/describe", "plugin/forceproceed", "plugin/initreset", "plugin/nodetool", "plugin/replace", "plugin/report", "plugin/status")
 	t.Parallel()
 	pods(t, 5)
 	f := deploy(t, scenario.Cluster{Namespace: nsDemo, Mutate: func(s *appsv1.StatefulSet) {

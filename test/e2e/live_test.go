@@ -18,12 +18,12 @@ import (
 // What is asked of a cluster, and changes nothing in it, shares one: its nodes' own answers, commands in its containers, force on a StatefulSet, and in the end a
 // dead node and what its data would be worth.
 func TestLiveExecForceAndDataInOneCluster(t *testing.T) {
-	covers(t, "controller/force", "internal/kube", "internal/scylla", "plugin/kubectl", "plugin/replace", "plugin/status")
+	covers(t, "controller/force", "internal/kube", "internal/scylla", "plugin/nodetool", "plugin/replace", "plugin/status")
 	t.Parallel()
 	pods(t, 3)
 	f := deploy(t, scenario.Cluster{Env: map[string]string{"SCYLLASIM_KEYSPACES": "app=dc1:3;log=dc1:1;hot=dc1:1,tablets,table:t1"}})
 	f.part("status by the nodes' own answers", (*fixture).live)
-	f.part("commands in real containers", (*fixture).execs)
+	f.part("nodetool in real containers", (*fixture).theVerbNodetool)
 	f.part("force on a StatefulSet", (*fixture).forcesRack)
 	f.part("a node that hangs, and the only copy of some data", func(f *fixture) { // one part: what is frozen in a part ends with it
 		f.liveInPart()

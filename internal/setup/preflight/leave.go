@@ -127,7 +127,7 @@ func (s *safety) racksLeft(l *maintenance.Leave) {
 func (s *safety) places(l *maintenance.Leave) {
 	if s.DataErr != "" {
 		s.add("data", s.subject, Unknown, words.New(words.PlacesUnknown, "why", s.DataErr),
-			words.New(words.StepLookAtReplication).Do(s.describe(l, nil)))
+			words.New(words.StepLookAtReplication).Do(s.describe(l, nil)...))
 		return
 	}
 	from := len(s.results)
@@ -137,19 +137,19 @@ func (s *safety) places(l *maintenance.Leave) {
 		case words.RFAboveLeft:
 			s.add("data", s.subject, Failed, words.New(words.RFAboveLeft, "keyspaces", m.Keyspaces, "datacenter", dc,
 				"replicas", m.Replicas, "left", m.Left),
-				words.New(words.StepAddOrLower, "keyspaces", m.Keyspaces, "datacenter", dc).Do(show))
+				words.New(words.StepAddOrLower, "keyspaces", m.Keyspaces, "datacenter", dc).Do(show...))
 		case words.RackWithoutNode:
 			s.add("data", s.subject, Failed,
 				words.New(words.RackWithoutNode, "keyspaces", m.Keyspaces, "datacenter", dc, "rack", rack),
-				words.New(words.StepAddOrLower, "keyspaces", m.Keyspaces, "datacenter", dc, "rack", rack).Do(show))
+				words.New(words.StepAddOrLower, "keyspaces", m.Keyspaces, "datacenter", dc, "rack", rack).Do(show...))
 		case words.ReplicasWithoutNode:
 			s.add("data", s.subject, Failed,
 				words.New(words.ReplicasWithoutNode, "keyspaces", m.Keyspaces, "datacenter", dc),
-				words.New(words.StepAlterFirst, "keyspaces", m.Keyspaces).Do(show))
+				words.New(words.StepAlterFirst, "keyspaces", m.Keyspaces).Do(show...))
 		case words.RackMaybeNeeded:
 			s.add("data", s.subject, Unknown,
 				words.New(words.RackMaybeNeeded, "keyspaces", m.Keyspaces, "datacenter", dc, "rack", rack),
-				words.New(words.StepLookAtReplication).Do(show))
+				words.New(words.StepLookAtReplication).Do(show...))
 		case words.RFOfOwn:
 			s.add("data", s.subject, Warning, words.New(words.RFOfOwn, "keyspaces", m.Keyspaces, "datacenter", dc,
 				"replicas", m.Replicas, "left", m.Left))
@@ -159,12 +159,31 @@ func (s *safety) places(l *maintenance.Leave) {
 }
 
 // describe returns the command that shows the replication of keyspaces; of all for none.
-func (s *safety) describe(l *maintenance.Leave, keyspaces []string) words.Command {
+func (s *safety) describe(l *maintenance.Leave, keyspaces []string) []words.Command {
 	cql := "SELECT keyspace_name, replication FROM system_schema.keyspaces"
 	if len(keyspaces) == 1 {
 		cql = "DESCRIBE KEYSPACE " + keyspaces[0]
 	}
-	return append(words.Scylla(s.Cluster.Namespace, "cqlsh", l.Members[0].Member), "--", "-e", cql)
+	var members []string
+	for _, m := range l.Members {
+		members = append(members, m.Member)
+	}
+	for _, n := range l.Left {
+		members = append(members, n.Member)
+	}
+	return s.exec(members, "cqlsh", "-e", cql)
+}
+
+// exec returns a command in the first of members where ScyllaDB runs; none if it runs nowhere.
+func (s *safety) exec(members []string, args ...string) []words.Command {
+	for _, name := range members {
+		container := s.Cluster.Containers().Container(name)
+		if pod := s.Cluster.Pod(name); pod != nil && cluster.ContainerRuns(pod, container) {
+			command := append(words.Kubectl(s.Cluster.Namespace, "exec", name), "-c", container, "--")
+			return []words.Command{append(command, args...)}
+		}
+	}
+	return nil
 }
 
 // volumes: whether the data fits on the other nodes of the rack; of the datacenter, if the rack has
@@ -215,12 +234,11 @@ func (s *safety) volumesOf(l *maintenance.Leave, first *cluster.Member, rack str
 	if rack != "" {
 		subject = "rack " + rack + " of " + subject
 	}
-	look := append(words.Scylla(s.Cluster.Namespace, "exec", cmp.Or(slices.Concat(left, leaving)...)), "--", "df", "-h",
-		"/var/lib/scylla")
+	look := s.exec(slices.Concat(left, leaving), "df", "-h", "/var/lib/scylla")
 	if len(unknown) > 0 {
 		s.add("disk", subject, Unknown,
 			words.New(words.VolumesUnknown, "node", leaving, "nodes", left, "unknown", unknown),
-			words.New(words.StepLookAtDisk).Do(look))
+			words.New(words.StepLookAtDisk).Do(look...))
 		return
 	}
 	percent := int(used * 100 / max(1, size))
@@ -229,5 +247,5 @@ func (s *safety) volumesOf(l *maintenance.Leave, first *cluster.Member, rack str
 		return
 	}
 	s.add("disk", subject, Failed, words.New(words.VolumesTooFull, "nodes", left, "percent", percent),
-		words.New(words.StepMoreSpace, "rack", rack, "datacenter", first.Datacenter).Do(look))
+		words.New(words.StepMoreSpace, "rack", rack, "datacenter", first.Datacenter).Do(look...))
 }

@@ -72,7 +72,7 @@ func (s *safety) emptying(l *maintenance.Leave) []words.Message {
 	}
 	if len(all) > 0 {
 		out = append(out,
-			words.New(words.LeaveAlter, "datacenter", s.Datacenter, "keyspaces", all).Do(s.describe(l, all)),
+			words.New(words.LeaveAlter, "datacenter", s.Datacenter, "keyspaces", all).Do(s.describe(l, all)...),
 			words.New(words.LeaveCheck).Do(s.again("--datacenter="+s.Datacenter)))
 	}
 	return out

@@ -110,7 +110,7 @@ func (m *model) footer(v *view) string {
 // offered returns the possible actions: an archive can only be viewed.
 func (m *model) offered() offered {
 	may := m.opts.Actions.Why == ""
-	return offered{force: may, replace: may && m.snap != nil && m.snap.mayReplace, pod: m.opts.Actions.WhyNoPod == ""}
+	return offered{act: may, replace: may && m.snap != nil && m.snap.mayReplace}
 }
 
 // short lists keys within w cells.

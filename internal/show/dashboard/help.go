@@ -82,8 +82,7 @@ func helpLines(v *view, k *keyMap, w int) []string {
 		"enter on a pair opens the page of the node with the problem, else of the reporter: the output of describe. " +
 			"tab there shows the other node.")
 	text(
-		"logs, exec (a shell), cqlsh and nodetool (status) run the commands of the same name on that node; the " +
-			"dashboard returns when they end.")
+		"nodetool runs nodetool status on that node; the dashboard returns when it ends.")
 	text(
 		"y copies the command of the selected finding's next step, or on a page the node's, if the terminal allows " +
 			"it (OSC 52).")

@@ -14,8 +14,7 @@ type keyMap struct {
 	Enter, Back, Tab, BackTab                                         key.Binding
 	Filter, Sort, Zoom                                                key.Binding
 	Force, Replace, Copy                                              key.Binding
-	Logs, Shell, CQL, Nodetool                                        key.Binding
-	Clusters, Help, Quit, Interrupt                                   key.Binding
+	Nodetool, Clusters, Help, Quit, Interrupt                         key.Binding
 }
 
 // defaultKeyMap has arrows, and the keys of vi. ascii names the arrows.
@@ -38,8 +37,7 @@ func defaultKeyMap(ascii bool) keyMap {
 		Tab: bind("tab", "next pane", "tab"), BackTab: bind("shift+tab", "previous pane", "shift+tab"),
 		Filter: bind("/", "filter", "/"), Sort: bind("s", "sort", "s"), Zoom: bind("z", "nodes or racks", "z"),
 		Force: bind("f", "force-proceed", "f"), Replace: bind("r", "replace", "r"),
-		Copy: bind("y", "copy", "y"),
-		Logs: bind("L", "logs", "L"), Shell: bind("x", "exec", "x"), CQL: bind("c", "cqlsh", "c"),
+		Copy:     bind("y", "copy", "y"),
 		Nodetool: bind("t", "nodetool", "t"),
 		Clusters: bind("C", "clusters", "C"),
 		Help:     bind("?", "help", "?"), Quit: bind("q", "quit", "q"),
@@ -49,8 +47,8 @@ func defaultKeyMap(ascii bool) keyMap {
 
 // offered are the possible actions. Other keys are not listed, but show the reason if pressed.
 type offered struct {
-	force, replace bool
-	pod            bool // logs, exec, cqlsh and nodetool
+	act     bool // force-proceed and nodetool
+	replace bool
 }
 
 // shortHelp is the last line of the screen, most needed keys first. It omits keys that do not fit,
@@ -61,19 +59,14 @@ func (k keyMap) shortHelp(can offered) []key.Binding {
 		keys = append(keys, k.Replace)
 	}
 	keys = append(keys, k.Next, k.Copy)
-	if can.force {
+	if can.act {
 		keys = append(keys, k.Force)
 	}
 	keys = append(keys, k.Filter, k.Tab, k.Zoom)
-	return append(append(keys, k.inPod(can)...), k.Clusters, k.Sort)
-}
-
-// inPod are the keys for the Pod of a node.
-func (k keyMap) inPod(can offered) []key.Binding {
-	if !can.pod {
-		return nil
+	if can.act {
+		keys = append(keys, k.Nodetool)
 	}
-	return []key.Binding{k.Logs, k.Shell, k.CQL, k.Nodetool}
+	return append(keys, k.Clusters, k.Sort)
 }
 
 // FullHelp returns every key in groups.
@@ -81,7 +74,7 @@ func (k keyMap) FullHelp() [][]key.Binding {
 	return [][]key.Binding{
 		{k.Up, k.Down, k.Left, k.Right, k.PageUp, k.PageDown, k.Top, k.Bottom, k.First, k.Last},
 		{k.Next, k.Previous, k.Enter, k.Back, k.Tab, k.BackTab, k.Filter, k.Sort, k.Zoom},
-		{k.Force, k.Replace, k.Logs, k.Shell, k.CQL, k.Nodetool, k.Copy, k.Clusters, k.Help, k.Quit, k.Interrupt},
+		{k.Force, k.Replace, k.Nodetool, k.Copy, k.Clusters, k.Help, k.Quit, k.Interrupt},
 	}
 }
 

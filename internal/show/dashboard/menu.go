@@ -18,11 +18,9 @@ import (
 // the result. A nil action is unavailable, for the reason Why.
 type Actions struct {
 	ForceProceed, Replace func(target string) error
-	Why                   string
-	// Logs, Shell, CQL and Nodetool run in the Pod of a member, like the commands logs, exec, cqlsh
-	// and nodetool. WhyNoPod is why they are unavailable.
-	Logs, Shell, CQL, Nodetool func(member string) error
-	WhyNoPod                   string
+	// Nodetool runs nodetool status on a member.
+	Nodetool func(member string) error
+	Why      string
 	// Describe reads the description of a node, concurrently with the dashboard; it may be slow.
 	Describe func(target string) (*Page, error)
 }

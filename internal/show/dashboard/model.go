@@ -304,8 +304,8 @@ func (m *model) command(msg tea.KeyPressMsg) tea.Cmd {
 		m.ask(forceMenu(m.opts.Actions.ForceProceed), m.opts.Actions.ForceProceed != nil)
 	case key.Matches(msg, k.Replace):
 		m.ask(replaceMenu(m.opts.Actions.Replace, m.underCursor()...), m.opts.Actions.Replace != nil)
-	case key.Matches(msg, k.Logs, k.Shell, k.CQL, k.Nodetool):
-		return m.inPodOfCursor(msg)
+	case key.Matches(msg, k.Nodetool):
+		return m.nodetool(m.pair())
 	case key.Matches(msg, k.Enter):
 		return m.enter()
 	case m.focus == paneMatrix || key.Matches(msg, k.Zoom, k.Sort):

@@ -169,7 +169,10 @@ func (p *pagePane) more() string {
 func (p *pagePane) footer(v *view, k *keyMap, can offered, w int) string {
 	more, tab := p.more(), k.Tab
 	tab.SetHelp("tab", "the other node")
-	keys := append([]key.Binding{k.Back, k.Copy}, k.inPod(can)...)
+	keys := []key.Binding{k.Back, k.Copy}
+	if can.act {
+		keys = append(keys, k.Nodetool)
+	}
 	if len(p.nodes) > 1 {
 		keys = append(keys, tab)
 	}
@@ -220,8 +223,8 @@ func (m *model) pageKey(msg tea.KeyPressMsg) tea.Cmd {
 			return nil
 		}
 		return m.clip(m.page.page.Command)
-	case key.Matches(msg, k.Logs, k.Shell, k.CQL, k.Nodetool):
-		return m.inPod(msg, m.page.nodes[0])
+	case key.Matches(msg, k.Nodetool):
+		return m.nodetool(m.page.nodes)
 	}
 	if m.page.update(msg, k) {
 		m.page = nil
@@ -229,38 +232,21 @@ func (m *model) pageKey(msg tea.KeyPressMsg) tea.Cmd {
 	return nil
 }
 
-// inPod runs a command in the Pod of a node, which has the screen until it ends, or shows why not.
-func (m *model) inPod(msg tea.KeyPressMsg, n *shownNode) tea.Cmd {
-	a, k := &m.opts.Actions, &m.keys
-	for _, one := range []struct {
-		on  key.Binding
-		run func(string) error
-	}{{k.Logs, a.Logs}, {k.Shell, a.Shell}, {k.CQL, a.CQL}, {k.Nodetool, a.Nodetool}} {
-		if !key.Matches(msg, one.on) {
-			continue
-		}
-		verb := one.on.Help().Desc
-		switch {
-		case one.run == nil && a.WhyNoPod != "":
-			m.note.text = verb + ": " + a.WhyNoPod
-		case one.run == nil:
-			m.note.text = verb + ": not available here"
-		case n.Member == "":
-			m.note.text = verb + ": " + n.label() + " has no member here, so it has no Pod"
-		default:
-			run := one.run
-			return tea.Exec(&execution{run: func() error { return run(n.Member) }},
-				func(err error) tea.Msg { return done{verb: verb, target: n.label(), err: err, looked: true} })
-		}
+// nodetool runs nodetool on the first of nodes, or shows why not. It has the screen until it ends.
+func (m *model) nodetool(nodes []*shownNode) tea.Cmd {
+	if len(nodes) == 0 {
+		m.note.text = "which node? z shows the nodes, enter opens two groups of them"
+		return nil
 	}
-	return nil
-}
-
-// inPodOfCursor is inPod for the node that enter would open.
-func (m *model) inPodOfCursor(msg tea.KeyPressMsg) tea.Cmd {
-	if nodes := m.pair(); len(nodes) > 0 {
-		return m.inPod(msg, nodes[0])
+	n, run, verb := nodes[0], m.opts.Actions.Nodetool, m.keys.Nodetool.Help().Desc
+	switch {
+	case run == nil:
+		m.note.text = verb + ": " + cmp.Or(m.opts.Actions.Why, "not available here")
+	case n.Member == "":
+		m.note.text = verb + ": " + n.label() + " has no member here, so it has no Pod"
+	default:
+		return tea.Exec(&execution{run: func() error { return run(n.Member) }},
+			func(err error) tea.Msg { return done{verb: verb, target: n.label(), err: err, looked: true} })
 	}
-	m.note.text = "which node? z shows the nodes, enter opens two groups of them"
 	return nil
 }

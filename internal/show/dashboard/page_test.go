@@ -28,7 +28,7 @@ func (d *desk) actions(o *Options) {
 		}
 	}
 	o.Actions = Actions{
-		Logs: run("logs"), Shell: run("exec"), CQL: run("cqlsh"), Nodetool: run("nodetool"),
+		Nodetool: run("nodetool"),
 		Describe: func(target string) (*Page, error) {
 			d.asked = append(d.asked, "describe "+target)
 			if d.err != nil {
@@ -62,7 +62,7 @@ func TestPage(t *testing.T) {
 	cmd := s.press("enter")
 	s.has("reading details of demo-dc1-rack3-0", "esc back")
 	s.answers(cmd)
-	s.has("demo/demo-dc1-rack3-0: it is DOWN", "Fact 0:", "NOT HEALTHY demo/demo", "+", "L logs")
+	s.has("demo/demo-dc1-rack3-0: it is DOWN", "Fact 0:", "NOT HEALTHY demo/demo", "+", "t nodetool")
 	s.lacks("Who sees whom", "Fact 29", "--a-flag-that-is-long-enough-to-be-cut-on-the-screen-of-a-person")
 	// The command stands on one line, which is cut; y copies the whole.
 	s.has("                 kubectl --context=test logs demo-dc1-rack3-0 -c scylla -n demo")
@@ -123,31 +123,29 @@ func TestPageIsReadAgain(t *testing.T) {
 	s.has("nothing to copy")
 }
 
-// The keys run the verbs on the node that enter would open, and on the page's.
-func TestKeysOfThePod(t *testing.T) {
+// The key runs nodetool on the node that enter would open, and on the page's.
+func TestKeyOfThePod(t *testing.T) {
 	d := &desk{}
 	s := newScreen(t, demo(), 80, 24, d.actions)
-	for _, k := range []string{"L", "x", "c", "t"} {
-		if s.press(k) == nil {
-			t.Errorf("%s runs nothing", k)
-		}
+	if s.press("t") == nil {
+		t.Error("t runs nothing")
 	}
 	s.answers(s.press("enter"))
-	if s.press("L") == nil || s.page == nil {
-		t.Error("L on a page runs nothing, or leaves it")
+	if s.press("t") == nil || s.page == nil {
+		t.Error("t on a page runs nothing, or leaves it")
 	}
-	s.send(done{verb: "logs", target: "demo-dc1-rack3-0", err: errors.New("the container has no log"), looked: true})
-	s.has("logs demo-dc1-rack3-0: the container has no log")
-	if n := len(s.changes.log); n > 0 && strings.HasPrefix(s.changes.log[n-1].Text, "logs") {
+	s.send(done{verb: "nodetool", target: "demo-dc1-rack3-0", err: errors.New("ScyllaDB does not run"), looked: true})
+	s.has("nodetool demo-dc1-rack3-0: ScyllaDB does not run")
+	if n := len(s.changes.log); n > 0 && strings.HasPrefix(s.changes.log[n-1].Text, "nodetool") {
 		t.Error("what only looked is among the changes")
 	}
 	s.press("esc", "z")
-	if s.press("x") != nil {
-		t.Error("a rack has a shell")
+	if s.press("t") != nil {
+		t.Error("nodetool runs on a rack")
 	}
 	s.has("which node?")
 
-	saved := newScreen(t, demo(), 80, 24, func(o *Options) { o.Actions.WhyNoPod = "saved objects run nothing" })
+	saved := newScreen(t, demo(), 80, 24, func(o *Options) { o.Actions.Why = "saved objects run nothing" })
 	if saved.press("t") != nil {
 		t.Error("a saved node is asked")
 	}

@@ -80,7 +80,7 @@ func TestOnceOffersNoKey(t *testing.T) {
 			t.Run(fmt.Sprintf("%s %dx%d", name, size[0], size[1]), func(t *testing.T) {
 				frame := Once(w.first(), Options{Profile: colorprofile.NoTTY}, size[0], size[1])
 				offers := []string{"enter opens"}
-				for _, k := range defaultKeyMap(false).shortHelp(offered{true, true, true}) {
+				for _, k := range defaultKeyMap(false).shortHelp(offered{true, true}) {
 					offers = append(offers, k.Help().Key+" "+k.Help().Desc)
 				}
 				for _, o := range offers {
@@ -257,7 +257,7 @@ func TestHelpIsTheKeyMap(t *testing.T) {
 			}
 		}
 	}
-	for _, k := range s.keys.shortHelp(offered{true, true, true}) {
+	for _, k := range s.keys.shortHelp(offered{true, true}) {
 		if !full[k.Help().Key] {
 			t.Errorf("%q is only in the last line", k.Help())
 		}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package kubectl
+package nodetool
 
 import (
 	"cmp"
@@ -13,21 +13,21 @@ import (
 
 // withToken passes the user's --token to kubectl in a kubeconfig that only this user can read: the
 // arguments of a process are visible to every user of the machine. remove deletes the file.
-func (v *verb) withToken() (remove func(), err error) {
+func (o *options) withToken() (remove func(), err error) {
 	remove = func() {}
-	if v.token == "" {
+	if o.token == "" {
 		return remove, nil
 	}
-	raw, err := v.d.Flags.ToRawKubeConfigLoader().RawConfig()
+	raw, err := o.d.Flags.ToRawKubeConfigLoader().RawConfig()
 	if err != nil {
 		return remove, fmt.Errorf("read kubeconfig: %w", err)
 	}
 	config := raw.DeepCopy()
 	name := ""
-	if current := config.Contexts[v.d.Context()]; current != nil {
+	if current := config.Contexts[o.d.Context()]; current != nil {
 		name = current.AuthInfo
 	}
-	if given := v.d.Flags.AuthInfoName; given != nil {
+	if given := o.d.Flags.AuthInfoName; given != nil {
 		name = cmp.Or(*given, name)
 	}
 	name = cmp.Or(name, "kubectl-scylla")
@@ -36,7 +36,7 @@ func (v *verb) withToken() (remove func(), err error) {
 		user = clientcmdapi.NewAuthInfo()
 		config.AuthInfos[name] = user
 	}
-	user.Token, user.TokenFile = v.token, ""
+	user.Token, user.TokenFile = o.token, ""
 	text, err := clientcmd.Write(*config)
 	if err != nil {
 		return remove, fmt.Errorf("encode kubeconfig: %w", err)
@@ -54,6 +54,6 @@ func (v *verb) withToken() (remove func(), err error) {
 		remove()
 		return func() {}, fmt.Errorf("write a kubeconfig with the token: %w", err)
 	}
-	v.flags = append(v.flags, "--kubeconfig="+f.Name(), "--user="+name)
+	o.flags = append(o.flags, "--kubeconfig="+f.Name(), "--user="+name)
 	return remove, nil
 }
