@@ -11,12 +11,11 @@ import (
 )
 
 // filter selects nodes that match all terms. A term is a text that name, host ID, place, Pod, IP or
-// version contain, or dc:, rack: or state: with a value. It applies to the rows; with the prefix
-// "of:" to the columns.
+// version contain, or dc:, rack: or state: with a value. It applies to the rows.
 type filter struct {
-	text          string
-	rows, columns []term
-	pairs         []grid.Mark // reporters of this status, and the nodes with it
+	text  string
+	rows  []term
+	pairs []grid.Mark // reporters of this status, and the nodes with it
 }
 
 type term struct{ field, value string }
@@ -28,8 +27,6 @@ var pairStates = map[string]grid.Mark{"up": grid.Up, "down": grid.Down, "unknown
 func parseFilter(text string) (filter, error) {
 	f := filter{text: strings.TrimSpace(text)}
 	for _, word := range strings.Fields(strings.ToLower(text)) {
-		word, by := strings.CutPrefix(word, "by:")
-		word, of := strings.CutPrefix(word, "of:")
 		t := term{value: word}
 		if field, value, ok := strings.Cut(word, ":"); ok {
 			t = term{field, value}
@@ -37,7 +34,7 @@ func parseFilter(text string) (filter, error) {
 		switch t.field {
 		case "", "dc", "rack":
 		case "state":
-			if is, ok := pairStates[t.value]; ok && !by && !of {
+			if is, ok := pairStates[t.value]; ok {
 				f.pairs = append(f.pairs, is)
 				continue
 			}
@@ -45,21 +42,13 @@ func parseFilter(text string) (filter, error) {
 				return f, fmt.Errorf("unknown state %q: use one of %s", t.value, strings.Join(stateWords, " "))
 			}
 		default:
-			return f, fmt.Errorf("unknown filter %q: use dc: rack: state: by: of: or plain text", t.field+":")
+			return f, fmt.Errorf("unknown filter %q: use dc: rack: state: or plain text", t.field+":")
 		}
-		switch {
-		case t.value == "": // incomplete input
-		case of:
-			f.columns = append(f.columns, t)
-		default:
+		if t.value != "" { // else incomplete input
 			f.rows = append(f.rows, t)
 		}
 	}
 	return f, nil
-}
-
-func holds(terms []term, n *shownNode) bool {
-	return !slices.ContainsFunc(terms, func(t term) bool { return !t.holds(n) })
 }
 
 func (t term) holds(n *shownNode) bool {
@@ -87,10 +76,10 @@ func (t term) holds(n *shownNode) bool {
 func (f *filter) apply(of *facts) (rows, columns []int) {
 	for i := range of.nodes {
 		n := &of.nodes[i]
-		if holds(f.rows, n) {
+		if !slices.ContainsFunc(f.rows, func(t term) bool { return !t.holds(n) }) {
 			rows = append(rows, i)
 		}
-		if n.column && holds(f.columns, n) {
+		if n.column {
 			columns = append(columns, i)
 		}
 	}

@@ -79,7 +79,7 @@ func (p *prompt) update(msg tea.Msg, k *keyMap, m *matrixPane) tea.Cmd {
 }
 
 func (p *prompt) draw(v *view, w int) string {
-	text, hint, look := p.input.View(), "  dc: rack: state: by: of: or text, enter, esc", v.fresh.dim
+	text, hint, look := p.input.View(), "  dc: rack: state: or text, enter, esc", v.fresh.dim
 	if !v.color {
 		text = "/" + p.input.Value() + "_"
 	}

@@ -70,7 +70,7 @@ func helpLines(v *view, k *keyMap, w int) []string {
 	lines = append(lines, "", t.title.of("Filter"))
 	text(
 		"Shows reporters whose name, host ID, place, Pod, IP or version contains all words; the columns stay. " +
-			"dc:NAME and rack:NAME. A word with of: filters the columns (of:rack3-0: how each node sees it).")
+			"dc:NAME and rack:NAME.")
 	text(
 		"state:down (up, unknown, missing): the reporters and nodes of such pairs. state: with joining, stale, " +
 			"error and others: nodes in that state.")

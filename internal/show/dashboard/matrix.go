@@ -5,22 +5,10 @@ package dashboard
 import (
 	"cmp"
 	"slices"
-	"strings"
 
 	"charm.land/bubbles/v2/key"
 	tea "charm.land/bubbletea/v2"
 )
-
-type sorting uint8
-
-const (
-	sortPlace sorting = iota
-	sortTrouble
-	sortName
-	sortings
-)
-
-var sortNames = [sortings]string{"place", "trouble", "name"}
 
 // scope is a pair of items that was opened with enter: the matrix shows only their nodes.
 type scope struct {
@@ -37,7 +25,7 @@ type matrixPane struct {
 	scopes        []scope
 	rows, columns span
 	counts        []int // columns at each level
-	sort          sorting
+	worstFirst    bool  // sorted by trouble, else by place
 	filter        filter
 }
 
@@ -136,11 +124,8 @@ func fold(ax axis, nodes []int) []int {
 // order sorts items, which are numbered by place.
 func (m *matrixPane) order(items []int, trouble func(int) int) []int {
 	slices.Sort(items)
-	switch all := m.items(); m.sort {
-	case sortTrouble:
+	if m.worstFirst {
 		slices.SortStableFunc(items, func(a, b int) int { return cmp.Compare(trouble(b), trouble(a)) })
-	case sortName:
-		slices.SortStableFunc(items, func(a, b int) int { return strings.Compare(all[a].name, all[b].name) })
 	}
 	return items
 }
@@ -263,10 +248,10 @@ func (m *matrixPane) update(msg tea.KeyPressMsg, k *keyMap, height int) {
 		m.chosen = true
 		m.setLevel((m.level + 1) % len(m.s.levels))
 	case key.Matches(msg, k.Sort):
-		m.sort = (m.sort + 1) % sortings
+		m.worstFirst = !m.worstFirst
 		m.keeping(m.arrange)
-		if m.sort == sortTrouble {
-			m.rows.at, m.columns.at = 0, 0 // the worst is first
+		if m.worstFirst {
+			m.rows.at, m.columns.at = 0, 0
 		}
 	}
 }

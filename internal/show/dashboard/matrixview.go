@@ -26,7 +26,7 @@ const noteRoom = 40
 
 // places returns the number of lines with racks and datacenters in a pane of h lines.
 func (m *matrixPane) places(h int) int {
-	if m.sort != sortPlace {
+	if m.worstFirst {
 		return 0
 	}
 	return m.axis().places(h, len(m.columns.items))
@@ -92,8 +92,8 @@ func (m *matrixPane) title(v *view, g geometry) string {
 	if m.filter.text != "" {
 		parts = append(parts, fmt.Sprintf("/%s (%d by %d)", m.filter.text, len(m.rows.items), len(m.columns.items)))
 	}
-	if m.sort != sortPlace {
-		parts = append(parts, "sorted by "+sortNames[m.sort])
+	if m.worstFirst {
+		parts = append(parts, "sorted by trouble")
 	}
 	visible := func(what string, s *span, n int) {
 		if len(s.items) > n {
