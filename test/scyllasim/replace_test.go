@@ -62,15 +62,14 @@ func TestReplaceWhileAnotherNodeIsDown(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
 		version   string
-		ignore    bool
 		code      int
 		text      string
 		oldBanned bool
 	}{
 		"before 2026.3 it is cancelled, and the target is banned already": {
-			"2026.2.0", false, 1, "request canceled because some required nodes are dead", true},
+			"2026.2.0", 1, "request canceled because some required nodes are dead", true},
 		"since 2026.3 it is refused and costs nothing": {
-			"2026.3.0", false, 1, "is down and not ignored", false},
+			"2026.3.0", 1, "is down and not ignored", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, 5, Options{Version: tc.version}, func(t *testing.T, c *Cluster) {

@@ -39,9 +39,9 @@ func (w *world) schedule() {
 func (w *world) fault() {
 	w.result.Faults++
 	drawn := func(do func(*world, *rand.Rand) bool) func() { return func() { do(w, w.Rand) } }
-	crash, restart, silence := drawn(scyllaCrashes(2*time.Second)), drawn(podDeleted), drawn(reporterHangs)
+	crash, restart, silence := drawn(scyllaCrashes(2*time.Second)), drawn(podDeleted(false)), drawn(reporterHangs)
 	faults := []func(){
-		crash, crash, w.killContainer, restart, restart, w.forcePod, w.rollOut, w.rollOut, w.partition, w.cutOff,
+		crash, crash, w.killContainer, restart, restart, drawn(podDeleted(true)), w.rollOut, w.rollOut, w.partition, w.cutOff,
 		w.loseDisk, w.loseDisk, w.reboot, w.reboot, w.loseMachine, w.powerFailure, silence, silence, w.crashReporter, w.slowReporter,
 		w.stopController, w.stopController, w.deleteSets, w.removeDown,
 	}
@@ -104,13 +104,6 @@ func (w *world) killContainer() {
 func (w *world) restartContainer(p *pod, after time.Duration) {
 	p.restarts++
 	p.stage, p.args, p.launcher = launching, nil, launcher{next: w.now.Add(after)}
-}
-
-func (w *world) forcePod() {
-	if p := w.somePod(w.Rand); p != nil && w.mayStop(p) && (p.machine == nil || !p.machine.off) {
-		w.tracef("FAULT Pod %s is deleted by force", p.name)
-		w.deletePod(p, true)
-	}
 }
 
 func (w *world) rollOut() {
@@ -195,7 +188,7 @@ func (w *world) cutOff() {
 
 func (w *world) cutFor(p *pod, lasts time.Duration) {
 	if p.claim.disk.copied {
-		return // as apiServerGone
+		return // as apiServerAway
 	}
 	w.tracef("FAULT the machine of %s does not reach the API server", p.name)
 	w.cut[p.name], w.cutAt[p.name] = true, w.now
@@ -243,19 +236,32 @@ func (w *world) busy() bool {
 	return false
 }
 
-// reboot of one machine: all containers of its Pods start anew, init containers included.
 func (w *world) reboot() {
-	m := pick(w, w.machine)
-	if m.off || !w.mayStopAll(m) {
-		return
+	w.machinesFail([]*machine{pick(w, w.machine)}, func() time.Duration {
+		if away := w.between(10*time.Second, 3*time.Minute); !w.chance(0.2) {
+			return away
+		}
+		return w.between(6*time.Minute, 9*time.Minute)
+	})
+}
+
+func (w *world) powerFailure() {
+	w.machinesFail(w.machine, func() time.Duration { return w.between(20*time.Second, 3*time.Minute) })
+}
+
+// machinesFail ends all of the list, each for a time of its own: all containers of their Pods start anew, init containers included.
+func (w *world) machinesFail(all []*machine, away func() time.Duration) bool {
+	if slices.ContainsFunc(all, func(m *machine) bool { return !w.mayStopAll(m) }) {
+		return false
 	}
-	w.tracef("FAULT machine %s is off", m.name)
-	w.off(m)
-	long := w.between(10*time.Second, 3*time.Minute)
-	if w.chance(0.2) {
-		long = w.between(6*time.Minute, 9*time.Minute)
+	for _, m := range all {
+		if !m.off {
+			w.tracef("FAULT machine %s is off", m.name)
+			w.off(m)
+			w.after(away(), func() { w.on(m) })
+		}
 	}
-	w.after(long, func() { w.on(m) })
+	return true
 }
 
 func (w *world) mayStopAll(m *machine) bool {
@@ -287,21 +293,6 @@ func (w *world) on(m *machine) {
 func (w *world) loseMachine() {
 	if p := w.somePod(w.Rand); p != nil && p.machine != nil && !p.machine.off {
 		w.machineLost(p)
-	}
-}
-
-func (w *world) powerFailure() {
-	for _, m := range w.machine {
-		if !w.mayStopAll(m) {
-			return
-		}
-	}
-	w.tracef("FAULT power failure")
-	for _, m := range w.machine {
-		if !m.off {
-			w.off(m)
-			w.after(w.between(20*time.Second, 3*time.Minute), func() { w.on(m) })
-		}
 	}
 }
 

@@ -41,7 +41,6 @@ type leader struct {
 	proof   *keep.Proof
 	started time.Time       // of the last assembly that was written or found equal
 	issued  map[string]bool // members with a permit in the last view that it made
-	ended   bool
 }
 
 // queued is the queue of the loop that writes: all that matters is whether anything is in it.
@@ -105,7 +104,7 @@ func (w *world) endController(waits time.Duration) {
 	if c.leads == nil {
 		return
 	}
-	c.leads.ended, c.leads, c.way.since = true, nil, time.Time{}
+	c.leads, c.way.since = nil, time.Time{}
 	c.takeOver = w.now.Add(waits)
 }
 

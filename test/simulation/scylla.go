@@ -69,8 +69,7 @@ type request struct {
 }
 
 func newGroup(name int) *group {
-	g := &group{name: name, members: map[string]rules.State{}, left: map[string]bool{}, banned: map[string]bool{}, down: map[string]time.Time{}}
-	return g
+	return &group{name: name, members: map[string]rules.State{}, left: map[string]bool{}, banned: map[string]bool{}, down: map[string]time.Time{}}
 }
 
 func (g *group) State(id string) rules.State {
@@ -131,7 +130,6 @@ type process struct {
 	ended   bool
 	since   time.Time
 	version rules.Version
-	request *request
 	seen    *topology
 }
 
@@ -340,7 +338,7 @@ func (w *world) ask(s *process) {
 			w.ban(g, id)
 		}
 	}
-	s.disk.asked, s.request = true, r
+	s.disk.asked = true
 	g.queue = append(g.queue, r)
 	w.tracef("%s: request to %s placed by %s", s.pod.name, r.kind, short(s.id))
 }

@@ -39,7 +39,7 @@ var wideFaults = []struct {
 	{"Kubernetes nodes are drained", machinesUpgraded},
 	{"a clock jumps", clockJumps},
 	{"etcd is restored", etcdRestored},
-	{"the API server is away", apiServerGone},
+	{"the API server is away", apiServerAway(30*time.Second, 5*time.Minute)},
 	{"no Pod can be created", quotaExceeded},
 	{"the controller is away", controllerAway},
 	{"a datacenter is cut off", datacenterCutOff},
@@ -305,16 +305,6 @@ func etcdRestored(w *world, rng *rand.Rand) bool {
 		w.highest, w.watcher = order{}, watcher{}
 		w.wrote()
 	})
-	return true
-}
-
-// apiServerGone answers nobody. Not while a copy of a volume waits, which starts then: docs/internals.md has that limit.
-func apiServerGone(w *world, rng *rand.Rand) bool {
-	if slices.ContainsFunc(w.claimNames.of(w.claims), func(name string) bool { return w.claims[name].disk.copied }) {
-		return false
-	}
-	w.net.gone = w.now.Add(lasts(rng, 30*time.Second, 5*time.Minute))
-	w.control.way.dropped = w.net.gone
 	return true
 }
 

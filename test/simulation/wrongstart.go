@@ -333,7 +333,7 @@ func (w *world) judgeView(l *leader, v *api.StatusReportView) {
 		if p == nil || had && (p.opened != nil || read > atBarrier || p.obj.UID != x.PodUID) {
 			continue // it has started, or its Pod is gone and the controller does not know yet
 		}
-		why := w.permitAgainst(p, v, x, had)
+		why := w.permitAgainst(p, v, had)
 		if why == "" && !had && read < atBarrier {
 			why = "its barrier does not run"
 		}
@@ -348,7 +348,7 @@ func (w *world) judgeView(l *leader, v *api.StatusReportView) {
 	}
 }
 
-func (w *world) permitAgainst(p *pod, v *api.StatusReportView, x *api.StatusReportViewPermit, had bool) string {
+func (w *world) permitAgainst(p *pod, v *api.StatusReportView, had bool) string {
 	if why := w.statesAgainst(p, v); why != "" || had {
 		return why
 	}

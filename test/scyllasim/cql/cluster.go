@@ -163,57 +163,46 @@ func (c *Cluster) Join() {
 	}
 }
 
-// SetRole makes or replaces a role, as another administrator does.
-func (c *Cluster) SetRole(name string, r Role) {
+// locked calls f while no client has the cluster.
+func (c *Cluster) locked(f func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.Accounts[name] = r
+	f()
 }
 
+// SetRole makes or replaces a role, as another administrator does.
+func (c *Cluster) SetRole(name string, r Role) { c.locked(func() { c.Accounts[name] = r }) }
+
 func (c *Cluster) SetReplication(keyspace string, options map[string]string) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.Keyspaces[keyspace] = maps.Clone(options)
+	c.locked(func() { c.Keyspaces[keyspace] = maps.Clone(options) })
 }
 
 // SetLegacy puts the roles into system_auth.roles, as in a cluster whose topology was never
 // upgraded (auth/common.cc:47 in 2026.1).
-func (c *Cluster) SetLegacy() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.legacy = true
-}
+func (c *Cluster) SetLegacy() { c.locked(func() { c.legacy = true }) }
 
 // SetFault decides over each statement.
-func (c *Cluster) SetFault(f func(statement string) Fault) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.fault = f
+func (c *Cluster) SetFault(f func(statement string) Fault) { c.locked(func() { c.fault = f }) }
+
+func (c *Cluster) Roles() (out map[string]Role) {
+	c.locked(func() { out = maps.Clone(c.Accounts) })
+	return out
 }
 
-func (c *Cluster) Roles() map[string]Role {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return maps.Clone(c.Accounts)
-}
-
-func (c *Cluster) Replication(keyspace string) map[string]string {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return maps.Clone(c.Keyspaces[keyspace])
+func (c *Cluster) Replication(keyspace string) (out map[string]string) {
+	c.locked(func() { out = maps.Clone(c.Keyspaces[keyspace]) })
+	return out
 }
 
 // Statements are the changes that arrived, and Refused how many log-ins were refused.
-func (c *Cluster) Statements() []string {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return append([]string(nil), c.statements...)
+func (c *Cluster) Statements() (out []string) {
+	c.locked(func() { out = slices.Clone(c.statements) })
+	return out
 }
 
-func (c *Cluster) Refused() int {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.refused
+func (c *Cluster) Refused() (n int) {
+	c.locked(func() { n = c.refused })
+	return n
 }
 
 // Hash is a salted hash. The real one is crypt(3)'s SHA-512 with 5000 rounds (auth/passwords.cc);

@@ -64,31 +64,26 @@ func (c cluster) Normal() []string {
 	return out
 }
 
-type request struct {
-	k  Kind
-	id string
-}
-
 func TestNext(t *testing.T) {
 	t.Parallel()
 	c := cluster{map[string]State{"a": Normal, "b": Normal, "c": Normal, "new": None, "left": Left}, []string{"c"}}
 	for name, tc := range map[string]struct {
 		down  []string
-		queue []request
+		queue []Kind
 		want  int
 	}{
-		"all are UP": {nil, []request{{Join, "new"}}, 0},
-		"a join is cancelled for one that is DOWN":      {[]string{"a"}, []request{{Join, "new"}}, -1},
-		"also for an ignored one":                       {[]string{"c"}, []request{{Join, "new"}}, -1},
-		"a replacement passes over ignored ones":        {[]string{"c"}, []request{{Replace, "new"}}, 0},
-		"and over no other":                             {[]string{"a", "c"}, []request{{Replace, "new"}}, -1},
-		"a removal keeps a join in the queue":           {[]string{"c"}, []request{{Join, "new"}, {Remove, "c"}}, 1},
-		"a replacement comes first":                     {nil, []request{{Leave, "a"}, {Join, "new"}, {Replace, "new"}}, 2},
-		"the first of two joins":                        {nil, []request{{Join, "new"}, {Join, "other"}}, 0},
-		"one that has left, or never came, is not dead": {[]string{"left", "new"}, []request{{Join, "new"}}, 0},
+		"all are UP": {nil, []Kind{Join}, 0},
+		"a join is cancelled for one that is DOWN":      {[]string{"a"}, []Kind{Join}, -1},
+		"also for an ignored one":                       {[]string{"c"}, []Kind{Join}, -1},
+		"a replacement passes over ignored ones":        {[]string{"c"}, []Kind{Replace}, 0},
+		"and over no other":                             {[]string{"a", "c"}, []Kind{Replace}, -1},
+		"a removal keeps a join in the queue":           {[]string{"c"}, []Kind{Join, Remove}, 1},
+		"a replacement comes first":                     {nil, []Kind{Leave, Join, Replace}, 2},
+		"the first of two joins":                        {nil, []Kind{Join, Join}, 0},
+		"one that has left, or never came, is not dead": {[]string{"left", "new"}, []Kind{Join}, 0},
 	} {
 		dead := Dead(c, func(id string) bool { return !slices.Contains(tc.down, id) })
-		if got := Next(c, tc.queue, func(r request) Kind { return r.k }, dead); got != tc.want {
+		if got := Next(c, tc.queue, func(k Kind) Kind { return k }, dead); got != tc.want {
 			t.Errorf("%s: %d, want %d", name, got, tc.want)
 		}
 	}

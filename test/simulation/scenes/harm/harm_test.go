@@ -37,22 +37,15 @@ var look = regexp.MustCompile(`kubectl scylla (replace status|check|status|init 
 // TestNoOutputNamesAStepThatHarms runs every read verb on every sample, scene, frequent call and saved cluster. testdata/harm.txt has each command that
 // deletes, removes, replaces or opens with the clusters for which it may be printed: the reason for each must stand in the objects.
 func TestNoOutputNamesAStepThatHarms(t *testing.T) {
-	sources := map[string]source{}
-	for _, name := range []string{"healthy", "incident", "partition", "replacement", "multi-dc"} {
-		sources["sample "+name] = source{run: plugintest.Run{Args: []string{"--from", "sample:" + name}}}
-	}
+	sources := cases(t)
 	for _, s := range scenes.All(12) {
 		sources["scene "+s.Name] = source{run: saved(plugintest.SavedYAML(t, s.Listed()), "demo")}
 	}
 	for name, call := range scenes.Calls() {
 		sources["call "+name] = source{run: plugintest.Run{Args: []string{"-n", "demo"}, Objects: call.Objects, Logs: call.Logs}}
 	}
-	maps.Copy(sources, cases(t))
 	lines := map[string][]string{}
 	for name, src := range sources {
-		if len(src.run.Args) == 0 {
-			continue // a log whose cluster was not saved
-		}
 		for _, command := range src.harm(t) {
 			lines[command] = append(lines[command], name)
 		}
@@ -136,7 +129,7 @@ func (s source) ill(t *testing.T, document string) []string {
 	return out
 }
 
-// cases are the saved clusters of testdata, by name: from public threads, and as they were seen in trials. Their times are moved to plugintest.Now.
+// cases are the samples, and the saved clusters of testdata, by name: from public threads, and as they were seen in trials. Their times are moved to plugintest.Now.
 func cases(t *testing.T) map[string]source {
 	t.Helper()
 	f, err := os.Open(filepath.Join("testdata", "cases.tgz"))
@@ -149,9 +142,13 @@ func cases(t *testing.T) map[string]source {
 		t.Fatal(err)
 	}
 	out := map[string]source{}
+	for _, name := range []string{"healthy", "incident", "partition", "replacement", "multi-dc"} {
+		out["sample "+name] = source{run: plugintest.Run{Args: []string{"--from", "sample:" + name}}}
+	}
 	for r := tar.NewReader(z); ; {
 		h, err := r.Next()
 		if errors.Is(err, io.EOF) {
+			maps.DeleteFunc(out, func(_ string, s source) bool { return len(s.run.Args) == 0 }) // a log whose cluster was not saved
 			return out
 		} else if err != nil {
 			t.Fatal(err)
