@@ -84,12 +84,12 @@ func TestServerCommandOptions(t *testing.T) {
 	t.Parallel()
 	env := func(string) string { return "" }
 	o, err := serverOptions("2026.1.0", []string{"--seeds=a,b", "--listen-address", "10.0.0.1", "--broadcast-address=10.0.0.2", "--api-address=0.0.0.0",
-		"--replace-node-first-boot", unknownID, "--ignore-dead-nodes-for-replace=x,y", "--overprovisioned", "--smp", "2", "-W", "/data", "--some-real-flag=1"}, env)
+		"--replace-node-first-boot", unknownID, "--replace-address-first-boot=10.0.0.9", "--ignore-dead-nodes-for-replace=x,y", "--overprovisioned", "--smp", "2", "-W", "/data", "--some-real-flag=1"}, env)
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := fmt.Sprint(o.Seeds, o.ListenAddress, o.BroadcastAddress, o.APIAddress, o.ReplaceNodeFirstBoot, o.IgnoreDeadNodes, o.Dir)
-	if want := "[a b]10.0.0.110.0.0.20.0.0.0" + unknownID + "[x y]/data"; strings.ReplaceAll(got, " ", "") != strings.ReplaceAll(want, " ", "") {
+	got := fmt.Sprint(o.Seeds, o.ListenAddress, o.BroadcastAddress, o.APIAddress, o.ReplaceNodeFirstBoot, o.ReplaceAddressFirstBoot, o.IgnoreDeadNodes, o.Dir)
+	if want := "[a b]10.0.0.110.0.0.20.0.0.0" + unknownID + "10.0.0.9[x y]/data"; strings.ReplaceAll(got, " ", "") != strings.ReplaceAll(want, " ", "") {
 		t.Errorf("%s, want %s", got, want)
 	}
 	ended, cancel := context.WithCancel(t.Context())

@@ -100,7 +100,7 @@ func (n *Node) handleDiscover(r discoverRequest) discoverReply {
 		return rep
 	}
 	seeds, err := n.resolveSeeds()
-	rep.Eligible = err == nil && slices.ContainsFunc(seeds, n.isMe) && n.o.ReplaceNodeFirstBoot == ""
+	rep.Eligible = err == nil && slices.ContainsFunc(seeds, n.isMe) && n.o.ReplaceNodeFirstBoot == "" && n.o.ReplaceAddressFirstBoot == ""
 	if r.Eligible {
 		n.mu.Lock()
 		n.eligible[r.IP] = true

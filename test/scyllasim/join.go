@@ -41,7 +41,7 @@ type joinResponse struct {
 // join is storage_service::join_cluster: it returns when the node is a normal member.
 func (n *Node) join(gen int64, seeds []string) error {
 	s := rules.Start{
-		Version: n.v, Disk: n.disk(), ZeroToken: n.o.ZeroToken, Replaces: n.o.ReplaceNodeFirstBoot,
+		Version: n.v, Disk: n.disk(), ZeroToken: n.o.ZeroToken, Replaces: cmp.Or(n.o.ReplaceNodeFirstBoot, n.o.ReplaceAddressFirstBoot),
 		Alone: !slices.ContainsFunc(seeds, func(ip string) bool { return !n.isMe(ip) }),
 	}
 	var err error
@@ -141,16 +141,20 @@ func (n *Node) unfinished(gen int64) error {
 // ignored nodes; the target is "" when gossip does not tell of it.
 func (n *Node) replaceTarget(seeds []string) (string, []string, error) {
 	o := n.o
-	if _, err := uuid.Parse(o.ReplaceNodeFirstBoot); err != nil {
-		return "", nil, runtimeErrorf("Unable to parse %s as host-id", o.ReplaceNodeFirstBoot)
+	id, address := cmp.Or(o.ReplaceNodeFirstBoot, uuid.Nil.String()), cmp.Or(o.ReplaceAddressFirstBoot, "0.0.0.0")
+	if _, err := uuid.Parse(id); err != nil {
+		return "", nil, runtimeErrorf("Unable to parse %s as host-id", id)
 	}
-	n.log.info("storage_service", "Gathering node replacement information for %s/%s", o.ReplaceNodeFirstBoot, "0.0.0.0")
+	n.log.info("storage_service", "Gathering node replacement information for %s/%s", id, address)
 	members, err := n.shadowRound(seeds)
 	if err != nil {
 		return "", nil, err
 	}
-	i := slices.IndexFunc(members, func(m topoNode) bool { return m.HostID == o.ReplaceNodeFirstBoot })
-	if i < 0 {
+	i := slices.IndexFunc(members, func(m topoNode) bool { return m.HostID == id || compareIP(m.IP, address) == 0 })
+	switch {
+	case i < 0 && o.ReplaceNodeFirstBoot == "":
+		return "", nil, runtimeErrorf("Cannot replace_address %s because it doesn't exist in gossip", address)
+	case i < 0:
 		return "", nil, nil
 	}
 	target := members[i]

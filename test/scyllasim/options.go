@@ -55,8 +55,9 @@ type Options struct {
 	// CQLHolds are events of CQL clients that the node holds once each: "after CREATE ROLE", as in package cql.
 	CQLHolds []string
 
-	ReplaceNodeFirstBoot string
-	IgnoreDeadNodes      []string
+	ReplaceNodeFirstBoot    string
+	ReplaceAddressFirstBoot string
+	IgnoreDeadNodes         []string
 
 	// StreamTime is how long a bootstrap, replace, decommission or removenode moves data. 3 s if zero.
 	StreamTime time.Duration

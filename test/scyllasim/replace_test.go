@@ -127,3 +127,15 @@ func TestRestartWhileTabletsAreRebuilt(t *testing.T) {
 		ready(t, replacement(t, c, 2, n.HostID(), func(o *Options) { o.TabletRebuildTime = time.Second }))
 	})
 }
+
+// Before 5.2 and 2023.1 a node can only be replaced by its address.
+func TestReplaceByAddress(t *testing.T) {
+	inBubble(t, 3, Options{Version: "5.1.18"}, func(t *testing.T, c *Cluster) {
+		dead := kill(t, c, 2)
+		byAddress := func(address string) *Node {
+			return replacement(t, c, 2, "", func(o *Options) { o.ReplaceAddressFirstBoot = address })
+		}
+		wantExit(t, byAddress("127.0.0.250"), 1, "Cannot replace_address 127.0.0.250 because it doesn't exist in gossip")
+		ready(t, byAddress(dead.Address()))
+	})
+}

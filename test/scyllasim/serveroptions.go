@@ -39,8 +39,9 @@ func serverOptions(version string, args []string, env func(string) string) (Opti
 	f := newFlags(map[string]*string{
 		"cluster-name": &o.ClusterName, "dc": &o.DC, "rack": &o.Rack, "seeds": &seeds,
 		"listen-address": &o.ListenAddress, "broadcast-address": &o.BroadcastAddress, "rpc-address": &o.RPCAddress, "api-address": &o.APIAddress,
-		"replace-node-first-boot": &o.ReplaceNodeFirstBoot, "ignore-dead-nodes-for-replace": &ignore,
-		"authenticator": &o.Authenticator, "maintenance-socket": &o.MaintenanceSocket,
+		"replace-node-first-boot": &o.ReplaceNodeFirstBoot, "replace-address-first-boot": &o.ReplaceAddressFirstBoot,
+		"ignore-dead-nodes-for-replace": &ignore,
+		"authenticator":                 &o.Authenticator, "maintenance-socket": &o.MaintenanceSocket,
 	})
 	f.StringVarP(&o.Dir, "workdir", "W", "/var/lib/scylla", "")
 	ring := f.Bool("join-ring", true, "")
