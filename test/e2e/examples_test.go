@@ -92,12 +92,10 @@ var demoExamples = []example{
 	// It is installed already: applied again it changes nothing, and its controller leads.
 	{line: "kubectl scylla install --image registry.example.com/scylla-agent@sha256:DIGEST --yes", says: "deployment.apps/kubectl-scylla-controller applied"},
 	// Every node sees every node UP.
-	{line: "kubectl scylla check -n demo", says: "3 reporters respond"},
 	{line: "kubectl scylla check -n demo -o junit > check.xml"},
+	{line: "kubectl scylla check -n demo --for=decommission --datacenter=dc2", code: 2, says: "dc2"},
 	{line: "kubectl scylla check -n demo --for=restart rack1/0", says: "all nodes see each other UP"},
 	{line: "kubectl scylla check -n demo --for=drain worker-9", code: 2, says: "not found"},
-	{line: "kubectl scylla check -n demo --for=scale", says: "no topology operation, replacement or rollout in progress"},
-	{line: "kubectl scylla check -n demo --for=upgrade -o json", says: "QuorumKeptNow"},
 	// Its nodes run, so that nothing is forgotten; and the ID of its group 0 is told from a Pod's second start on.
 	{line: "kubectl scylla init reset demo -n demo --dry-run", code: 2},
 	{line: "kubectl scylla init reset demo -n demo", code: 2},
@@ -124,7 +122,7 @@ var demoExamples = []example{
 	{line: "kubectl scylla barrier -n demo", code: 3, says: newcomer},
 	{line: `kubectl scylla barrier -n demo --no-headers | awk '$3=="WAIT"{print $1}'`, says: newcomer},
 	{line: "kubectl scylla barrier demo-dc1-rack2-1 -n demo", code: 3, says: "✗ WAIT demo/demo-dc1-rack2-1"},
-	{line: "kubectl scylla barrier demo-dc1-rack2-1 -n demo --wait --timeout 30m", says: "✓ ", meanwhile: true},
+	{line: "kubectl scylla describe rack2/1 -n demo --log scylla.log", says: "request canceled because some required nodes are dead"},
 	{line: "kubectl scylla force-proceed demo-dc1-rack2-1 -n demo --dry-run=client", says: " will be ignored: if a node really is DOWN"},
 	{line: `kubectl scylla force-proceed demo-dc1-rack2-1 -n demo --reason "the reporter of rack3-0 hangs"`,
 		asks: `Type "yes" to continue`, answer: typed(yes), says: "service/demo-dc1-rack2-1 annotated"},
@@ -136,6 +134,7 @@ var demoExamples = []example{
 		})
 	}},
 	{line: "kubectl scylla force-proceed demo-dc1-rack2-1 -n demo --undo", says: "service/demo-dc1-rack2-1 not forced"},
+	{line: "kubectl scylla barrier -n demo --wait --timeout 30m", meanwhile: true},
 	{line: "kubectl scylla force-proceed --datacenter dc1 -n demo --per-service --yes", says: "service/demo-dc1-rack1-1 annotated"},
 
 	// A node dies.
@@ -196,6 +195,8 @@ func TestExamples(t *testing.T) {
 	f.must(err)
 	f.must(os.Symlink(kubectl, filepath.Join(bin, "kubectl")))
 	f.must(os.Symlink(f.Images.Plugin, filepath.Join(bin, "kubectl-scylla")))
+	f.must(os.WriteFile(filepath.Join(dir, "scylla.log"), []byte("ERROR 2026-11-29 20:13:34,305 [shard 0:main] init - Startup failed: std::runtime_error "+
+		"(the topology coordinator rejected request to join the cluster: request canceled because some required nodes are dead)\n"), 0o600))
 	env := (&scriptStage{bin: bin, env: map[string]string{"KUBECONFIG": f.Cluster.Kubeconfig(), "TERM": "xterm-256color"}}).environ(dir)
 
 	var meanwhile func()
@@ -420,7 +421,7 @@ func (s *scriptStage) examples(t *testing.T) {
 		}
 	}
 	for _, e := range offlineExamples {
-		out, errs, got := s.run(t, dir, "bash", "-c", e.line)
+		out, errs, got := s.run(t, dir, "bash", "-c", strings.ReplaceAll(e.line, helpImage, images.AgentRef))
 		if got != e.code || !strings.Contains(out, e.says) {
 			t.Errorf("%s\nexit code %d, want %d and %q in:\n%s%s", e.line, got, e.code, e.says, out, errs)
 		}
@@ -455,6 +456,7 @@ func (s *scriptStage) examples(t *testing.T) {
 			}
 		}
 	}
+	reference := readFile(t, "../../docs/reference/commands.md")     // which has those that help leaves out
 	for _, command := range []string{"cancel", "resume", "status"} { // whose help has more than the tests run
 		stdout, _, _ := s.run(t, dir, program, "replace", command, "--help")
 		for _, line := range examplesOf(stdout) {
@@ -462,7 +464,7 @@ func (s *scriptStage) examples(t *testing.T) {
 		}
 	}
 	for _, e := range known {
-		if !seen[e.line] {
+		if !seen[e.line] && !strings.Contains(reference, e.line) {
 			t.Errorf("no help has this example any more: %s", e.line)
 		}
 	}

@@ -172,7 +172,8 @@ func downCluster(namespace string) []client.Object {
 	p.Status.Conditions[1].Status, p.Status.Conditions[2].Status = corev1.ConditionFalse, corev1.ConditionFalse
 	p.Status.ContainerStatuses[0] = corev1.ContainerStatus{
 		Name: api.ContainerScyllaDB, RestartCount: 3,
-		State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "CrashLoopBackOff"}},
+		State:                corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "CrashLoopBackOff"}},
+		LastTerminationState: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 1, Reason: "Error"}},
 	}
 	w.NoRow("demo-dc1-rack3-0")
 	w.Newcomer("dc1", "rack2", 1)
