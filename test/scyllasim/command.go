@@ -27,7 +27,7 @@ func chooseVersion(env func(string) string) (rules.Version, error) {
 }
 
 // Main is the whole program: args[0] says which command it is, by the name under which the binary was started, or
-// else the first argument does (scylla, docker-entrypoint, nodetool, cqlsh, sh).
+// else the first argument does (scylla, docker-entrypoint, nodetool, sh).
 func Main(args []string) int {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
 	defer stop()
@@ -40,13 +40,11 @@ func Main(args []string) int {
 			return EntrypointCommand(ctx, args, os.Getenv, os.Stdout, os.Stderr)
 		case "nodetool":
 			return NodetoolCommand(ctx, args, os.Stdout, os.Stderr)
-		case "cqlsh":
-			return CqlshCommand(ctx, args, os.Stdin, os.Stdout, os.Stderr)
 		case "sh", "bash":
 			return ShellCommand(ctx, args, os.Stdin, os.Stdout, os.Stderr)
 		}
 	}
-	_, _ = fmt.Fprintln(os.Stderr, "usage: start as scylla, docker-entrypoint.py, nodetool, cqlsh, sh or bash, or name one of them as the first argument")
+	_, _ = fmt.Fprintln(os.Stderr, "usage: start as scylla, docker-entrypoint.py, nodetool, sh or bash, or name one of them as the first argument")
 	return 2
 }
 

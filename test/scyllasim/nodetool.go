@@ -4,7 +4,6 @@ package scyllasim
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -103,44 +102,4 @@ func request(ctx context.Context, client *http.Client, method, url string) (int,
 	defer func() { _ = resp.Body.Close() }()
 	b, err := io.ReadAll(resp.Body)
 	return resp.StatusCode, string(b), err
-}
-
-// CqlshCommand is a small cqlsh: it runs the statement of -e, else those on standard input, and knows DESCRIBE KEYSPACES and SELECT release_version FROM
-// system.local, which it answers from the REST API. Any other statement fails with 2, as a statement that ScyllaDB refuses does.
-func CqlshCommand(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	flags, text := newFlags(nil), ""
-	flags.StringVarP(&text, "execute", "e", "", "")
-	err := flags.Parse(args)
-	if err == nil && text == "" {
-		var b []byte
-		b, err = io.ReadAll(stdin)
-		text = string(b)
-	}
-	t := restTool{ctx, http.DefaultClient, "http://127.0.0.1:" + apiPort}
-	for statement := range strings.SplitSeq(text, ";") {
-		out := ""
-		switch words := strings.ToUpper(strings.Join(strings.Fields(statement), " ")); {
-		case words == "" || err != nil:
-			continue
-		case words == "DESCRIBE KEYSPACES":
-			var names []string
-			if out, err = t.do(http.MethodGet, "/storage_service/keyspaces"); err == nil {
-				err = json.Unmarshal([]byte(out), &names)
-			}
-			out = strings.Join(names, "  ")
-		case words == "SELECT RELEASE_VERSION FROM SYSTEM.LOCAL":
-			out, err = t.do(http.MethodGet, "/storage_service/release_version")
-			out = " release_version\n-----------------\n           " + strings.Trim(out, `"`) + "\n\n(1 rows)"
-		default:
-			err = fmt.Errorf("SyntaxException: statement %q is not simulated", strings.TrimSpace(statement))
-		}
-		if err == nil {
-			_, _ = fmt.Fprintln(stdout, "\n"+out+"\n")
-		}
-	}
-	if err != nil {
-		_, _ = fmt.Fprintln(stderr, "<stdin>:1:"+err.Error())
-		return 2
-	}
-	return 0
 }

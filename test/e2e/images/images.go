@@ -136,7 +136,6 @@ func Scylla(binary, version string) image.Spec {
 			{Path: "/usr/bin/scylla", Source: binary},
 			{Path: "/usr/bin/bash", Link: "/usr/bin/scylla"},
 			{Path: "/usr/bin/nodetool", Link: "/usr/bin/scylla"},
-			{Path: "/usr/bin/cqlsh", Link: "/usr/bin/scylla"},
 			{Path: "/bin/sh", Link: "/usr/bin/scylla"},
 			{Path: "/docker-entrypoint.py", Link: "/usr/bin/scylla"},
 			{Path: "/etc/scyllasim/version", Content: []byte(version + "\n")},
