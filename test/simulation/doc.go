@@ -25,7 +25,6 @@
 // half an hour, in which the cluster is also scaled up. Then all of it heals, and the run goes on until everything is well. Under policy permits network.go adds
 // controllers that are killed, frozen until another one leads and woken up again, or whose loop stalls, a Lease of the election that is made anew, heartbeats that
 // are not heard, and reporters that cannot write.
-// In every thirteenth seed no controller leads for several minutes, twice, while the cluster is scaled up.
 // Reporters relay the controller's view (relays.go); in every eleventh seed they relay forged ones that let every node start, in every
 // second of these those of one rack alone. In every sixth seed the cluster report is deleted (network.go) and created anew under another UID, while barriers and reporters hold
 // views of the one before; it is deleted with its StatefulSets, too, also where the Lease of the election is created anew.

@@ -45,7 +45,6 @@ func (w *world) networkFaults() {
 	for range 1 + n.IntN(6) {
 		w.after(n.between(20*time.Second, healAt-2*time.Minute), w.networkFault)
 	}
-	w.absentControllers()
 }
 
 func (w *world) networkFault() {
@@ -199,25 +198,6 @@ func (w *world) read() *api.ScyllaDBStatusReport {
 		return n.published[i].status
 	}
 	return w.status
-}
-
-// absentControllers lets no controller lead for minutes, twice in a seed, and scales the cluster up meanwhile. It draws from a source of its own.
-func (w *world) absentControllers() {
-	if w.Seed%13 != 0 {
-		return
-	}
-	rng := newDice(&w.Options, 0x9ee5)
-	for i := range 2 {
-		at := time.Duration(3+13*i)*time.Minute + rng.between(0, 5*time.Minute)
-		away := rng.between(3*time.Minute, 7*time.Minute)
-		set := rng.IntN(3)
-		w.after(at, func() {
-			w.result.Faults++
-			w.tracef("FAULT no controller leads for %s", away.Round(time.Second))
-			w.endController(away)
-		})
-		w.after(at+rng.between(20*time.Second, 90*time.Second), func() { w.scaleUpSet(w.sets[set%len(w.sets)]) })
-	}
 }
 
 // A deleted cluster report is created anew under another UID, while barriers and reporters hold views of the one before. Views have one order for each report.
