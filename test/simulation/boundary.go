@@ -292,7 +292,9 @@ func (w *world) strike(p *pod, e *Placed) {
 			}
 		})
 	case LeaderFreezes:
-		w.freezeController(lasts)
+		if w.freezeController(lasts); !w.permits() {
+			w.control.stopped = w.now.Add(lasts)
+		}
 	case LeaderDies:
 		w.crashController()
 	case LeaseIsFreed:

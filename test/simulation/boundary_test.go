@@ -22,9 +22,9 @@ var schedules = map[string]struct {
 	"the claim is deleted while its member waits":                                  {12, Permits, []Placed{{before(readLease), 1, ClaimGoes, 0, 52 * time.Second}}},
 	"the Pod is created again between the last readings of the Pods and of itself": {28, Permits, []Placed{{after(readPods), 1, PodIsNew, 0, 0}}},
 	"the view has a node as DOWN between its two readings":                         {8, Permits, []Placed{{after(readLease), 5, ViewDown, 0, 0}}},
-	"the controller gives its Lease up before the last judgement":                  {5, Permits, []Placed{{before(readCluster), 5, LeaseIsFreed, 0, 0}}},
+	"the controller gives its Lease up for 40 seconds":                             {1, Reports, []Placed{{before(readCluster), 2, LeaseIsFreed, 0, 40 * time.Second}}},
 	"a reading of the cluster takes a minute":                                      {7, Permits, []Placed{{before(readCluster), 2, TimePasses, 0, 58 * time.Second}}},
-	"the Lease does not name the cluster for a minute":                             {4, Permits, []Placed{{Writes, 1, LeaseKeepsNone, 0, 59 * time.Second}}},
+	"the Lease does not name the cluster for 40 seconds":                           {1, Reports, []Placed{{before(readCluster), 1, LeaseKeepsNone, 0, 40 * time.Second}}},
 	"the view gives no permits at its second reading":                              {11, Permits, []Placed{{before(readReport), 2, ViewByNoPolicy, 0, 0}}},
 	"the view holds between its two readings":                                      {10, Permits, []Placed{{after(readCluster), 5, ViewHolds, 0, 0}}},
 	"one node of the view is UNKNOWN":                                              {11, Permits, []Placed{{before(readCluster), 3, ViewUnknown, 0, 0}}},
@@ -33,7 +33,8 @@ var schedules = map[string]struct {
 	"the permit is of another kind before the last judgement":                      {12, Permits, []Placed{{before(readCluster), 5, PermitOfKind, 0, 0}}},
 	"a node is cut off before its barrier opens":                                   {7, Permits, []Placed{{Writes, 7, NodeIsCutOff, 0, 0}}},
 	"a node is cut off after the barrier has opened":                               {7, Permits, []Placed{{Writes, 8, NodeIsCutOff, 0, 0}}},
-	"the controller is frozen after its Lease was read":                            {9, Permits, []Placed{{after(readLease), 8, LeaderFreezes, 0, 35 * time.Second}}},
+	"the controller is frozen while a reporter hangs": {1, Reports, []Placed{
+		{before(readConfirm), 1, ReporterHangs, 0, 50 * time.Second}, {before(readConfirm), 1, LeaderFreezes, 0, 3 * time.Minute}}},
 }
 
 func TestSchedules(t *testing.T) {
