@@ -25,6 +25,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/replace"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/view/healthpolicy"
 	"github.com/kubectl-scylla/kubectl-scylla/test/e2e/examples"
 	"github.com/kubectl-scylla/kubectl-scylla/test/e2e/scenario"
 )
@@ -582,7 +583,10 @@ func TestALostDiskIsNotARestart(t *testing.T) {
 	covers(t, "internal/agent/barrier", "internal/bootstrap", "internal/agent/disk")
 	t.Parallel()
 	pods(t, 3)
-	f := deploy(t, scenario.Cluster{Mutate: shortGrace})
+	f := deploy(t, scenario.Cluster{Mutate: func(s *appsv1.StatefulSet) {
+		shortGrace(s)
+		metav1.SetMetaDataAnnotation(&s.ObjectMeta, api.AnnotationHealthPrefix+healthpolicy.FieldDead, "40s") // 5 minutes otherwise
+	}})
 	f.healthy()
 	victim := rack3 + "-0"
 	f.must(f.Client.Delete(f.ctx, f.pvc(victim)))
