@@ -132,11 +132,6 @@ func waitDown(t *testing.T, observer *Node, observed string) {
 	})
 }
 
-func waitUp(t *testing.T, observer *Node, observed string) {
-	t.Helper()
-	eventually(t, observer.Address()+" marks "+observed+" UP", func() bool { return slices.Contains(list(t, observer, "/gossiper/endpoint/live"), observed) })
-}
-
 func wantExit(t *testing.T, n *Node, code int, texts ...string) {
 	t.Helper()
 	select {

@@ -53,8 +53,9 @@ func TestDeadNodeCancelsJoinAndPoisonsTheDataDirectory(t *testing.T) {
 				// All nodes are up again, and still the same data directory cannot join.
 				back := restart(t, c, 2, nil)
 				ready(t, back)
-				waitUp(t, c.Node(0), back.Address())
-				waitUp(t, c.Node(1), back.Address())
+				if err := c.WaitAllUp(testContext(t)); err != nil {
+					t.Fatal(err)
+				}
 				again := restart(t, c, 3, nil)
 				wantExit(t, again, tc.again, tc.againText)
 				if again.HostID() != id {

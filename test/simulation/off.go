@@ -101,17 +101,6 @@ func Protections() []Protection {
 	}
 }
 
-// Unswitchable are the protections that no answer of a world can take out, each with the reason.
-func Unswitchable() [][2]string {
-	return [][2]string{
-		{"the barrier's check of seeds", "it reads the Pods that also have the rows"},
-		{"the launcher's second reading of seeds", "two equal readings are what the launcher is"},
-		{"a report that differs from the Pods", "without rows of its own it is off with the report's rows"},
-		{"the controller's states (DOWN at once, UP after two polls)", "they are inside its tracker; permits as a whole can be off"},
-		{"the pinned certificate of /view", "the simulation has no network to forge"},
-	}
-}
-
 func (w *world) without(o Off) bool { return len(w.Off) > 0 && slices.Contains(w.Off, o) }
 
 // wellRows has in each member's row every member as UP, but those that are replaced.

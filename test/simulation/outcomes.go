@@ -8,8 +8,9 @@ import (
 	"reflect"
 	"runtime"
 	"slices"
-	"sync"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
 )
@@ -261,22 +262,17 @@ func add(to, of reflect.Value) {
 // RunManyOf runs the same options with n seeds.
 func RunManyOf(o Options, first uint64, n int) []Result {
 	out := make([]Result, n)
-	next := make(chan int)
-	var wg sync.WaitGroup
-	for range runtime.GOMAXPROCS(0) {
-		wg.Go(func() {
-			for i := range next {
-				of := o
-				of.Seed = first + uint64(i)
-				out[i] = Run(of)
-			}
+	var g errgroup.Group
+	g.SetLimit(runtime.GOMAXPROCS(0))
+	for i := range out {
+		o.Seed = first + uint64(i)
+		of := o
+		g.Go(func() error {
+			out[i] = Run(of)
+			return nil
 		})
 	}
-	for i := range n {
-		next <- i
-	}
-	close(next)
-	wg.Wait()
+	_ = g.Wait() // the functions return no error
 	return out
 }
 

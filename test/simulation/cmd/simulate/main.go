@@ -17,7 +17,7 @@ import (
 // part is one of the generated parts of the documentation.
 type part struct {
 	name string
-	make func(percent int) []byte
+	make func() []byte
 }
 
 var parts = []part{{"rules", rulesPart}, {"protections", protectionsPart}}
@@ -31,23 +31,22 @@ const end = "<!-- simulation ends -->\n"
 func main() {
 	only := flag.String("part", "", "make this part alone: rules or protections; empty for both")
 	but := flag.String("but", "", "leave these worlds of the rules out, with commas between them")
-	percent := flag.Int("percent", 100, "run so many of the usual seeds")
 	file := flag.String("write", "", "file to put the tables into, each between its two comments")
 	flag.Parse()
 	debug.SetGCPercent(1600)
 	worlds = slices.DeleteFunc(worlds, func(w world) bool { return slices.Contains(strings.Split(*but, ","), w.name) })
-	if err := run(*only, *percent, *file); err != nil {
+	if err := run(*only, *file); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
 }
 
-func run(only string, percent int, file string) error {
+func run(only, file string) error {
 	for _, p := range parts {
 		if only != "" && only != p.name {
 			continue
 		}
-		made := p.make(percent)
+		made := p.make()
 		os.Stdout.Write(made)
 		if file == "" {
 			continue

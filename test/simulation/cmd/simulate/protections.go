@@ -68,21 +68,21 @@ func sampleOf(all []simulation.Result) sample {
 }
 
 // protectionsPart switches off each protection, and the pairs.
-func protectionsPart(percent int) []byte {
+func protectionsPart() []byte {
 	for i := range places {
 		places[i].of.Patience = 90 * time.Minute
 	}
 	base := map[simulation.Rule][]sample{}
 	for _, rule := range ours {
 		for i := range places {
-			base[rule] = append(base[rule], sampleOf(places[i].run(percent, rule)))
+			base[rule] = append(base[rule], sampleOf(places[i].run(rule)))
 		}
 	}
 	var b bytes.Buffer
 	var none []string
 	head(&b, "without", "how", "what changes most", "in: policy, world, a seed", "lost, of 1,000", "failed seeds", "median wait, minutes", "a case")
 	for _, p := range simulation.Protections() {
-		f, found := search(percent, &p, base)
+		f, found := search(&p, base)
 		cases := shown(p.Off)
 		if !found && cases == "" {
 			none = append(none, said(p.Off))
@@ -103,14 +103,10 @@ func protectionsPart(percent int) []byte {
 		row(&b, cells...)
 	}
 	fmt.Fprintf(&b, "\nNo effect found: %s.\n", strings.Join(none, "; "))
-	b.WriteString("\nNo world can switch off:\n\n")
-	for _, u := range simulation.Unswitchable() {
-		fmt.Fprintf(&b, "- %s: %s\n", u[0], u[1])
-	}
 	b.WriteString("\nSeeds of each policy: ")
 	for i := range places {
 		w := &places[i]
-		fmt.Fprintf(&b, "%s %d from %d", w.name, w.seeds(percent, simulation.Permits), w.first)
+		fmt.Fprintf(&b, "%s %d from %d", w.name, w.seeds(simulation.Permits), w.first)
 		b.WriteString(map[bool]string{true: ".\n", false: "; "}[i == len(places)-1])
 	}
 	return b.Bytes()
@@ -132,7 +128,7 @@ func shown(off []simulation.Off) string {
 }
 
 // search finds the world in which the worst changes.
-func search(percent int, p *simulation.Protection, base map[simulation.Rule][]sample) (worst found, ok bool) {
+func search(p *simulation.Protection, base map[simulation.Rule][]sample) (worst found, ok bool) {
 	for _, rule := range []simulation.Rule{simulation.Permits, simulation.Reports} {
 		if rule == simulation.Reports && p.Permits {
 			continue
@@ -141,7 +137,7 @@ func search(percent int, p *simulation.Protection, base map[simulation.Rule][]sa
 			if rule == simulation.Reports && places[i].of.Mum {
 				continue // a hole that only permits close
 			}
-			f := found{rule: rule, world: &places[i], with: base[rule][i], without: sampleOf(places[i].run(percent, rule, p.Off...))}
+			f := found{rule: rule, world: &places[i], with: base[rule][i], without: sampleOf(places[i].run(rule, p.Off...))}
 			for seed := range f.without.fails {
 				if !f.with.fails[seed] && (f.seed == 0 || seed < f.seed) {
 					f.seed = seed

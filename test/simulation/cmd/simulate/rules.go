@@ -36,19 +36,18 @@ var worlds = []world{
 }
 
 // seeds is how many run.
-func (w *world) seeds(percent int, rule simulation.Rule) int {
-	n := w.n
+func (w *world) seeds(rule simulation.Rule) int {
 	if slices.Contains(ours, rule) {
-		n = w.ours
+		return w.ours
 	}
-	return max(1, n*percent/100)
+	return w.n
 }
 
-func (w *world) run(percent int, rule simulation.Rule, off ...simulation.Off) []simulation.Result {
+func (w *world) run(rule simulation.Rule, off ...simulation.Off) []simulation.Result {
 	o := w.of
 	o.Rule, o.Off = rule, off
 	began := time.Now()
-	n := w.seeds(percent, rule)
+	n := w.seeds(rule)
 	out := simulation.RunManyOf(o, w.first, n)
 	fmt.Fprintf(os.Stderr, "%s, %s without %q: %d seeds in %.1f s\n", w.name, rule, off, n, time.Since(began).Seconds())
 	if len(off) == 0 && slices.Contains(ours, rule) {
@@ -166,7 +165,7 @@ func head(b *bytes.Buffer, cells ...string) {
 }
 
 // rulesPart compares the rules.
-func rulesPart(percent int) []byte {
+func rulesPart() []byte {
 	var b bytes.Buffer
 	all := map[string]map[simulation.Rule][]simulation.Result{}
 	happens := map[string]bool{}
@@ -174,14 +173,14 @@ func rulesPart(percent int) []byte {
 		w := &worlds[i]
 		all[w.name] = map[simulation.Rule][]simulation.Result{}
 		for _, r := range rules {
-			found := w.run(percent, r)
+			found := w.run(r)
 			all[w.name][r] = found
 			for _, o := range outcomes {
 				happens[o.name] = happens[o.name] || o.happens == nil ||
 					slices.ContainsFunc(found, func(r simulation.Result) bool { return o.happens(&r) })
 			}
 		}
-		fmt.Fprintf(&b, "%s: %d seeds from %d, ours %d. ", w.name, w.seeds(percent, simulation.AlwaysOpen), w.first, w.seeds(percent, simulation.Permits))
+		fmt.Fprintf(&b, "%s: %d seeds from %d, ours %d. ", w.name, w.seeds(simulation.AlwaysOpen), w.first, w.seeds(simulation.Permits))
 	}
 	b.WriteString("In brackets: the range that has the rate with a probability of 95 %.\n\n")
 	head(&b, append([]string{"outcome", "world"}, names...)...)
