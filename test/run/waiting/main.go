@@ -22,10 +22,12 @@ import (
 	"os/signal"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	"golang.org/x/sync/errgroup"
 	appsv1 "k8s.io/api/apps/v1"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -160,7 +162,7 @@ func create(ctx context.Context, c *controlplane.Cluster, cl client.Client, memb
 		o.SetManagedFields(nil)
 		switch o := o.(type) {
 		case *corev1.Pod:
-			continue // no Kubernetes node runs them, and a waiting barrier lists none
+			continue // made below
 		case *corev1.Service:
 			o.Spec.Ports = []corev1.ServicePort{{Port: 9042}}
 		case *appsv1.StatefulSet:
@@ -186,7 +188,39 @@ func create(ctx context.Context, c *controlplane.Cluster, cl client.Client, memb
 			}
 		}
 	}
-	return report, waiting, nil
+	names := slices.Clone(waiting)
+	for _, n := range st.Nodes {
+		names = append(names, n.Name)
+	}
+	return report, waiting, createPods(ctx, cl, names)
+}
+
+// createPods makes the Pods, whose reporters serve their rows, and which no Kubernetes node runs. A barrier reads those of a few
+// reporters, and writes to its own.
+func createPods(ctx context.Context, cl client.Client, names []string) error {
+	if err := cl.Create(ctx, &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: "demo", Name: "default"}}); err != nil {
+		return err
+	}
+	row, err := api.EncodeNodeStatusReport(&api.NodeStatusReport{Heartbeat: &api.ReportHeartbeat{Port: 8083, Fingerprint: strings.Repeat("0", 64)}})
+	if err != nil {
+		return err
+	}
+	var g errgroup.Group
+	g.SetLimit(8)
+	for i, name := range names {
+		g.Go(func() error {
+			p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "demo", Name: name, Annotations: map[string]string{api.AnnotationNodeStatusReport: row}},
+				Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: api.ContainerScyllaDB, Image: "scylla"}}}}
+			if err := cl.Create(ctx, p); err != nil {
+				return err
+			}
+			before := p.DeepCopy()
+			p.Status.PodIP = fmt.Sprintf("10.0.%d.%d", i/250, i%250+1)
+			p.Status.PodIPs = []corev1.PodIP{{IP: p.Status.PodIP}}
+			return cl.Status().Patch(ctx, p, client.MergeFrom(before)) // the scheduler also writes it
+		})
+	}
+	return g.Wait()
 }
 
 func install(ctx context.Context, c *controlplane.Cluster) error {
