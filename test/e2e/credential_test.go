@@ -37,7 +37,8 @@ func withPasswords(release string, more ...string) func(*appsv1.StatefulSet) {
 	return func(s *appsv1.StatefulSet) {
 		for i := range s.Spec.Template.Spec.Containers {
 			if c := &s.Spec.Template.Spec.Containers[i]; c.Name == api.ContainerScyllaDB {
-				c.Args = append(c.Args, "--scyllasim-version="+release, "--authenticator=PasswordAuthenticator", "--maintenance-socket=workdir")
+				c.Env = append(c.Env, corev1.EnvVar{Name: "SCYLLASIM_VERSION", Value: release})
+				c.Args = append(c.Args, "--authenticator=PasswordAuthenticator", "--maintenance-socket=workdir")
 				c.Args = append(c.Args, more...)
 			}
 		}

@@ -84,7 +84,7 @@ func TestServerCommandOptions(t *testing.T) {
 	t.Parallel()
 	env := func(string) string { return "" }
 	o, err := serverOptions("2026.1.0", []string{"--seeds=a,b", "--listen-address", "10.0.0.1", "--broadcast-address=10.0.0.2", "--api-address=0.0.0.0",
-		"--replace-node-first-boot", unknownID, "--replace-address-first-boot=10.0.0.9", "--ignore-dead-nodes-for-replace=x,y", "--overprovisioned", "--smp", "2", "-W", "/data", "--some-real-flag=1"}, env)
+		"--replace-node-first-boot", unknownID, "--replace-address-first-boot=10.0.0.9", "--ignore-dead-nodes-for-replace=x,y", "--overprovisioned", "--smp", "2", "-W", "/data", "--memory=1G"}, env)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -101,6 +101,7 @@ func TestServerCommandOptions(t *testing.T) {
 	}{
 		"host ID replace before 2023.1": {"2022.2.0", "--replace-node-first-boot=x", "", "unrecognised option"},
 		"host ID replace before 5.2":    {"5.1.0", "--replace-node-first-boot=x", "", "unrecognised option"},
+		"no such option":                {"2026.1.0", "--scyllasim-stage=1", "", "unrecognised option '--scyllasim-stage=1'"},
 		"zero-token before 6.2":         {"6.1.0", "--join-ring=0", "", "has no zero-token nodes"},
 		"positional":                    {"2026.1.0", "oops", "", "positional"},
 		"bad join-ring":                 {"2026.1.0", "--join-ring=perhaps", "", "invalid"},

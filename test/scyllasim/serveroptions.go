@@ -8,6 +8,7 @@ import (
 	"net"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -32,6 +33,14 @@ func parse(f *pflag.FlagSet, args []string) error {
 	return err
 }
 
+// ignored are options of the real server that change nothing here. It ends by any other option, as the real one does: a test
+// whose option is not known would stage something else than it says.
+var ignored = []string{
+	"api-port", "authorizer", "blocked-reactor-notify-ms", "broadcast-rpc-address", "cpuset", "data-file-directories", "default-log-level", "developer-mode", "disable-version-check",
+	"endpoint-snitch", "io-properties-file", "io-setup", "log-to-stdout", "log-to-syslog", "maintenance-mode", "memory", "network-stack",
+	"options-file", "overprovisioned", "prometheus-address", "smp",
+}
+
 // serverOptions reads the server's flags and the environment.
 func serverOptions(version string, args []string, env func(string) string) (Options, error) {
 	o := Options{Version: version}
@@ -45,6 +54,12 @@ func serverOptions(version string, args []string, env func(string) string) (Opti
 	})
 	f.StringVarP(&o.Dir, "workdir", "W", "/var/lib/scylla", "")
 	ring := f.Bool("join-ring", true, "")
+	for _, a := range args {
+		name, is := strings.CutPrefix(strings.SplitN(a, "=", 2)[0], "--")
+		if is && name != "" && f.Lookup(name) == nil && !slices.Contains(ignored, name) {
+			return o, fmt.Errorf("unrecognised option '%s'", a)
+		}
+	}
 	if err := parse(f, args); err != nil {
 		return o, err
 	}
