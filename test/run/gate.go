@@ -183,7 +183,8 @@ func (g *gate) endToEnd(ctx context.Context, in *inputs, t *tally) error {
 		return fmt.Errorf("choose end-to-end tests: %s is not in %s", story, endToEnd)
 	}
 	left := g.aim - time.Since(g.began) - startsIn
-	c := choice{changed: changed(ctx, known.lastCommit()), book: known, capacity: podsPerCore * runtime.GOMAXPROCS(0)}
+	turn := func(t covers.Test) string { return in.ofEndToEnd("turn", endToEnd, t) }
+	c := choice{changed: changed(ctx, known.lastCommit()), turn: turn, book: known, capacity: podsPerCore * runtime.GOMAXPROCS(0)}
 	others := slices.DeleteFunc(slices.Clone(tests), func(t covers.Test) bool { return t.Name == story || t.Name == rehearsed })
 	chosen := c.choose(tests[i], others, left)
 	fmt.Fprintf(g.out, "%s and %d of %d end-to-end tests, which take about %s of the %s that are left; make proof runs all\n",
@@ -221,6 +222,7 @@ func keepEndToEnd(ctx context.Context, in *inputs, tests []covers.Test) func(res
 // choice is what end-to-end tests are chosen by.
 type choice struct {
 	changed  func(pkg string) bool
+	turn     func(covers.Test) string // another order after each change of what the tests run
 	book     book
 	capacity int // Pods at a time
 }
@@ -290,15 +292,15 @@ func (c choice) packed(stays []stay) time.Duration {
 	return slices.Max(free)
 }
 
-// choose takes the first test in any case; then those whose packages have changed, the cheapest
-// first, then those whose last pass is oldest, each one that does not make all take more time
-// than is left.
+// choose takes the first test in any case; then those whose packages have changed, in turns, so that
+// none is left out for long, then those whose last pass is oldest, each one that does not make all
+// take more time than is left.
 func (c choice) choose(first covers.Test, tests []covers.Test, left time.Duration) []covers.Test {
 	tests = slices.SortedStableFunc(slices.Values(tests), func(a, b covers.Test) int {
 		x, y := slices.ContainsFunc(a.Packages, c.changed), slices.ContainsFunc(b.Packages, c.changed)
 		switch {
 		case x && y:
-			return cmp.Compare(c.cost(a), c.cost(b))
+			return cmp.Compare(c.turn(a), c.turn(b))
 		case x:
 			return -1
 		case y:

@@ -292,6 +292,7 @@ func TestChoose(t *testing.T) {
 		{Unit: "e2e TestF", Verdict: pass, Seconds: 240}, {Unit: "e2e TestD", Verdict: pass, Seconds: 20}, {Unit: "e2e TestB", Verdict: pass, Seconds: 100},
 		{Unit: "e2e TestC", Verdict: pass, Seconds: 30}, {Unit: "e2e TestA", Verdict: pass, Seconds: 40},
 	}
+	turns := map[string]string{"TestC": "1", "TestF": "2", "TestB": "3"}
 	for name, tc := range map[string]struct {
 		changed string
 		left    time.Duration
@@ -306,7 +307,7 @@ func TestChoose(t *testing.T) {
 		"all, those that have changed first": {"internal/b", time.Hour, "TestFirst TestC TestF TestB TestE TestD TestA"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			c := choice{changed: func(p string) bool { return p == tc.changed }, book: known, capacity: 8}
+			c := choice{changed: func(p string) bool { return p == tc.changed }, turn: func(t covers.Test) string { return turns[t.Name] }, book: known, capacity: 8}
 			var names []string
 			for _, t := range c.choose(first, tests, tc.left) {
 				names = append(names, t.Name)
