@@ -279,7 +279,8 @@ type Log struct {
 
 // LogOf returns the log of ScyllaDB's container once it has run in this Pod and the Pod waits for
 // it, before that the log of the init container that ran last. It is container database if nothing
-// is known of a Pod's containers.
+// is known of a Pod's containers. No other container's log shows why a ScyllaDB ended again and
+// again whose last run is gone.
 func LogOf(pod *corev1.Pod, database string) Log {
 	l := Log{Container: database}
 	if pod == nil || pod.Status.Phase == "" {
@@ -298,7 +299,8 @@ func LogOf(pod *corev1.Pod, database string) Log {
 	}
 	if c := ScyllaDBContainer(&pod.Spec); c != nil {
 		l.Container = c.Name
-		if has(containerStatus(pod.Status.ContainerStatuses, c.Name)) {
+		st := containerStatus(pod.Status.ContainerStatuses, c.Name)
+		if has(st) || st != nil && st.State.Waiting != nil && st.State.Waiting.Reason == reasonLoop {
 			return l
 		}
 	}

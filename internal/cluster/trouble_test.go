@@ -96,7 +96,12 @@ func TestLogOf(t *testing.T) {
 		if rapid.IntRange(0, 4).Draw(t, "has a status") > 0 {
 			pod.Status.ContainerStatuses = append(pod.Status.ContainerStatuses, status("scylla"))
 		}
+		looping := len(pod.Status.ContainerStatuses) > 0 && pod.Status.ContainerStatuses[0].LastTerminationState.Terminated == nil &&
+			pod.Status.ContainerStatuses[0].State.Waiting != nil && pod.Status.ContainerStatuses[0].State.Waiting.Reason == "CrashLoopBackOff"
 		l := LogOf(pod, "scylla")
+		if looping && (!l.None || l.Container != "scylla") {
+			t.Fatalf("%+v of a ScyllaDB that loops, and whose last run is gone", l)
+		}
 		if l.None {
 			return
 		}
