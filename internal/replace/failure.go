@@ -110,11 +110,14 @@ func diagnoseLog(in *Input, original, newcomer hostid.ID) *Diagnosis {
 		d.Cure = words.New(words.CureAliveTarget, "node", newOpinions(in, original, newcomer, nil).holder(original)).Do(
 			takeBack(in)...)
 	case d.Code == words.ReplaceOtherDown:
-		down, ids := othersDown(in, original, newcomer)
-		if len(ids) == 0 {
+		down, ids, lost := othersDown(in, original, newcomer)
+		switch {
+		case len(ids) == 0:
 			d.Cure = words.New(words.CureBringBack, "nodes", []string{"that node"})
-		} else {
+		case lost:
 			d.Cure = words.New(words.CureBringBackOrResume, "nodes", down).Do(resumeCommand(in, ids))
+		default:
+			d.Cure = words.New(words.CureBringBack, "nodes", down)
 		}
 	case evidence.VolumeOf(d.Code) == evidence.Lost:
 		d.Cure = resumeCure(in, original, newcomer)
@@ -179,27 +182,34 @@ func Superseded(in Input) hostid.ID {
 // resumeCure is the command for another attempt, after the steps without which that attempt would
 // also fail.
 func resumeCure(in *Input, original, newcomer hostid.ID) words.Message {
-	down, ids := othersDown(in, original, newcomer)
-	if len(down) == 0 {
+	switch down, ids, lost := othersDown(in, original, newcomer); {
+	case len(down) == 0:
 		return words.New(words.CureResume).Do(resumeCommand(in, nil))
+	case lost:
+		return words.New(words.CureResumeAfter, "nodes", down, "lost", down).Do(resumeCommand(in, nil),
+			resumeCommand(in, ids))
+	default:
+		return words.New(words.CureResumeAfter, "nodes", down).Do(resumeCommand(in, nil))
 	}
-	return words.New(words.CureResumeAfter, "nodes", down).Do(resumeCommand(in, nil), resumeCommand(in, ids))
 }
 
 // othersDown returns the nodes that a majority sees DOWN, without the replaced and the ignored
 // ones. names are for people. ids begins with the ignored host IDs, because the new list replaces
-// the old.
-func othersDown(in *Input, original, newcomer hostid.ID) (names []string, ids []hostid.ID) {
+// the old. lost is true if something shows of each that it cannot come back: ScyllaDB bans the
+// nodes that a replacement ignores.
+func othersDown(in *Input, original, newcomer hostid.ID) (names []string, ids []hostid.ID, lost bool) {
 	v := newOpinions(in, original, newcomer, RecordOf(in.Self).IgnoreDead)
+	lost = true
 	for _, id := range v.expected() {
 		if v.of(id).MajorityDown() {
 			names, ids = append(names, v.name(id)), append(ids, id)
+			lost = lost && v.dead(id) && v.lost(id, func(hostid.ID) bool { return false })
 		}
 	}
 	if len(ids) > 0 {
 		ids = slices.Concat(slices.Sorted(maps.Keys(v.ignored)), ids)
 	}
-	return names, ids
+	return names, ids, lost
 }
 
 func resumeCommand(in *Input, ignore []hostid.ID) words.Command {

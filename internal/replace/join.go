@@ -201,7 +201,7 @@ func withoutTheOther(in *Input, original hostid.ID) words.Message {
 	if _, asked := othersToReplace(in, original, ""); !asked {
 		return words.Message{}
 	}
-	names, ids := othersDown(in, original, "")
+	names, ids, _ := othersDown(in, original, "")
 	return words.New(words.CureIgnoreOther, "nodes", names).Do(resumeCommand(in, ids))
 }
 
@@ -213,7 +213,7 @@ func othersToReplace(in *Input, original, newcomer hostid.ID) (down []hostid.ID,
 		id := o.RecordedID()
 		asked[id] = asked[id] || RecordOf(o).Requested
 	}
-	names, ids := othersDown(in, original, newcomer)
+	names, ids, _ := othersDown(in, original, newcomer)
 	down = ids[len(ids)-len(names):]
 	return down, len(down) > 0 && !slices.ContainsFunc(down, func(id hostid.ID) bool { return !asked[id] })
 }

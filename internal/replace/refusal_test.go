@@ -160,6 +160,10 @@ func TestStandstill(t *testing.T) {
 func TestCures(t *testing.T) {
 	says := func(c words.Code) func(*Input) { return func(in *Input) { in.Log = logged(c, "x") } }
 	const resume, ns = "kubectl scylla replace resume demo-d-0", " -n scylla"
+	thirdDown := func(changes ...func(*Input)) Input {
+		return change(setCell(setCell(newPod(), "demo-a-0", hostC, matrix.Down, 0), "demo-b-0", hostC, matrix.Down, 0), changes...)
+	}
+	volumeGone := func(in *Input) { in.Gone = []string{"demo-c-0"} }
 	alive := change(operatorBegun(), says(words.ReplaceAliveNode))
 	alive.Self.Service.Labels[api.LabelReplacingNodeHostID] = hostA
 	for name, tc := range map[string]struct {
@@ -167,14 +171,17 @@ func TestCures(t *testing.T) {
 		want string
 	}{
 		"all others UP": {change(newPod(), says("RolledBack")), "resume the replacement; this deletes the new volume, which cannot be reused, and cannot be undone: " + resume + ns},
-		"another node down": {change(setCell(setCell(newPod(), "demo-a-0", hostC, matrix.Down, 0), "demo-b-0", hostC, matrix.Down, 0), says("JoinCancelled")),
-			"the new volume cannot be reused. Bring demo-c-0 (cccccccc) back first, then resume, which cannot be undone: " + resume + ns + "; or, if permanently lost: " + resume + " --ignore-dead=" + hostC + ns},
-		"another node down, one ignored": {change(setCell(setCell(newPod(), "demo-a-0", hostC, matrix.Down, 0), "demo-b-0", hostC, matrix.Down, 0), func(in *Input) {
+		"another node down": {thirdDown(says("JoinCancelled")),
+			"the new volume cannot be reused. Bring demo-c-0 (cccccccc) back first, then resume, which cannot be undone: " + resume + ns + "\n"},
+		"another node down, whose volume is gone": {thirdDown(says("JoinCancelled"), volumeGone),
+			"then resume, which cannot be undone: " + resume + ns + "; or continue without demo-c-0 (cccccccc), whose data is lost: " + resume + " --ignore-dead=" + hostC + ns},
+		"another node down, whose volume is gone, one ignored": {thirdDown(says("JoinCancelled"), volumeGone, func(in *Input) {
 			in.Self.Service.Annotations[api.AnnotationReplaceIgnoreDead] = hostNew
-			says("JoinCancelled")(in)
 		}), "--ignore-dead=" + hostNew + "," + hostC},
-		"refused because another node is down": {change(setCell(setCell(newPod(), "demo-a-0", hostC, matrix.Down, 0), "demo-b-0", hostC, matrix.Down, 0), says(words.ReplaceOtherDown)),
-			"bring demo-c-0 (cccccccc) back: nothing was stored, and ScyllaDB retries automatically; or, if permanently lost, continue without it, which cannot be undone: " + resume + " --ignore-dead=" + hostC},
+		"refused because another node is down": {thirdDown(says(words.ReplaceOtherDown)),
+			"bring demo-c-0 (cccccccc) back: nothing was stored, and ScyllaDB retries automatically\n"},
+		"refused because another node is down, whose volume is gone": {thirdDown(says(words.ReplaceOtherDown), volumeGone),
+			"retries automatically; or continue without it, whose data is lost, which cannot be undone: " + resume + " --ignore-dead=" + hostC},
 		"refused, and it is back": {change(newPod(), says(words.ReplaceOtherDown)), "bring that node back: nothing was stored, and ScyllaDB retries automatically"},
 		"unknown, begun elsewhere": {change(operatorBegun(), says(words.ReplacedNodeNotFound)),
 			"host ID " + hostOld + " is not a member: it is wrong, or was removed meanwhile (kubectl scylla status -n scylla lists the members). It cannot be replaced: " +
@@ -195,7 +202,7 @@ func TestCures(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := Next(tc.in)
-			if s.Action != ActionFail || !strings.Contains(words.Text(s.Cure), tc.want) || words.Text(s.Diagnosis.Cure) != words.Text(s.Cure) {
+			if s.Action != ActionFail || !strings.Contains(words.Text(s.Cure)+"\n", tc.want) || words.Text(s.Diagnosis.Cure) != words.Text(s.Cure) {
 				t.Errorf("%s\n%s\nwithout\n%s", s.Action, words.Text(s.Cure), tc.want)
 			}
 		})

@@ -418,11 +418,11 @@ var (
 	CureUnrecordedLost = define("CureUnrecordedLost",
 		"{node} has replaced the original, and its host ID was not recorded. If the Kubernetes node with volume {volume} of PersistentVolumeClaim {claim} is permanently lost, record the host ID on the Service of {member}, then replace it, which cannot be undone: {1}; then: {2}")
 	CureResumeAfter = define("CureResumeAfter",
-		"the new volume cannot be reused. Bring {nodes&} back first, then resume, which cannot be undone: {1}; or, if permanently lost: {2}")
+		"the new volume cannot be reused. Bring {nodes&} back first, then resume, which cannot be undone: {1}[; or continue without {lost&}, whose data is lost: {2}]")
 	CureBringBack = define("CureBringBack",
 		"bring {nodes&} back: nothing was stored, and ScyllaDB retries automatically")
 	CureBringBackOrResume = define("CureBringBackOrResume",
-		"bring {nodes&} back: nothing was stored, and ScyllaDB retries automatically; or, if permanently lost, continue without {nodes?it|them}, which cannot be undone: {1}")
+		"bring {nodes&} back: nothing was stored, and ScyllaDB retries automatically; or continue without {nodes?it|them}, whose data is lost, which cannot be undone: {1}")
 	CureNothingStored = define("CureNothingStored",
 		"fix the reason in ScyllaDB's message, or withdraw the replacement: nothing was stored, the new volume is not lost and no node is banned. Show details: {1}")
 	CureLook = define("CureLook",

@@ -167,7 +167,7 @@ func TestProducersGiveWhatSentencesNeed(t *testing.T) {
 		if made := len(evidence.Facts{}.Commands(c)); m.commands <= 0 && made >= commands && made <= max(most, commands) {
 			continue // the table has them
 		}
-		if commands > 0 && m.commands != commands {
+		if commands > 0 && (m.commands < commands || m.commands > max(most, commands)) {
 			t.Errorf("%s: %s has %d commands, its sentence has %d", m.at, m.constant, max(0, m.commands), commands)
 		}
 		for _, p := range m.params {

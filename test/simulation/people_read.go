@@ -286,14 +286,10 @@ var branches = map[words.Code]func(w *world, s printedStep, do []words.Command) 
 		return do[:1] // one of the two
 	},
 	words.CureIgnoreOther: when(func(w *world, s printedStep) bool { return len(w.otherLost(s.about)) > 0 }),
-	words.CureResumeAfter: func(w *world, s printedStep, do []words.Command) []words.Command {
-		if len(w.otherLost(s.about)) > 0 {
-			return do[1:]
-		}
-		return nil
+	words.CureResumeAfter: func(_ *world, _ printedStep, do []words.Command) []words.Command {
+		return do[1:] // the other node comes back, or something shows that it is lost
 	},
-	words.CureBringBackOrResume: when(func(w *world, s printedStep) bool { return len(w.otherLost(s.about)) > 0 }),
-	words.OthersExclude:         when(func(w *world, s printedStep) bool { return len(w.otherLost(s.about)) > 0 }),
+	words.OthersExclude: when(func(w *world, s printedStep) bool { return len(w.otherLost(s.about)) > 0 }),
 
 	words.TellVolume:       when((*world).ownVolume),
 	words.JoinNotRecorded:  when((*world).ownVolume),

@@ -258,7 +258,7 @@ func Steps() []Step {
 		{"BannedBefore", append(lost(), DiskDecommissioned, words.JoinOperationFailed)},
 		{"CureResume", append(lost(), words.JoinOperationFailed)},
 		{"CureResumeAfter", append(lost(), words.JoinOperationFailed)},
-		{"CureBringBackOrResume", []words.Code{MajorityDown}},
+		{"CureBringBackOrResume", []words.Code{VolumeLost, ReplacementOpen}},
 		{"CureIgnoreOther", []words.Code{ReplacementOpen}},
 		{"CureVolumeLost", []words.Code{VolumeUnreachable}},
 		{"CureNewcomerLost", []words.Code{ListedMember}},
