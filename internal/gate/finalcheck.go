@@ -83,7 +83,7 @@ func (g *Gate) settle(v bootstrap.Verdict, known *cluster.Cluster) bootstrap.Ver
 func (g *Gate) stabilising(v bootstrap.Verdict, left time.Duration) bootstrap.Verdict {
 	v = wait(v, bootstrap.Stabilising(g.window, (g.window-left).Truncate(repeat)))
 	// A broken watch must not hide that a node was DOWN and recovered.
-	v.Pause = min(left, stabilityLook)
+	v.Pause = min(left, soon)
 	return v
 }
 

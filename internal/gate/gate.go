@@ -27,10 +27,9 @@ const (
 	// repeat is for how long a verdict counts that only waits for a permit. Times in texts go in
 	// steps of it: a text per second would flood the log.
 	repeat = time.Minute
-	// missingService is the interval of polls for a missing member Service.
-	missingService = 2 * time.Second
-	// stabilityLook is the interval between judgements while all nodes must stay UP.
-	stabilityLook = 2 * time.Second
+	// soon is the interval between judgements while all nodes must stay UP, the member's Service is
+	// missing, or the controller seems not to run. A running one renews its Lease as often.
+	soon = 2 * time.Second
 	// shortest is the minimum pause: each judgement costs the API server a dozen requests.
 	shortest = time.Second
 )

@@ -19,20 +19,16 @@ type earlier struct {
 	verdict bootstrap.Verdict
 }
 
-// again returns the last verdict if only the cluster report has changed since, and its view still
-// has no permit of this member. A view is written every few seconds while any permit is open, and
-// wakes every barrier: only the report is read then. At intervals, and with a permit, the caller
-// reads everything: only that can open.
+// again returns the last verdict if at most the cluster report has changed since, and its view
+// advances and still has no permit of this member: only a permit can open. Only the report is read
+// then. Each minute everything is read, because a watch may be broken.
 func (g *Gate) again(changed cluster.Kinds) (bootstrap.Verdict, bool) {
-	v, now, limit := g.last.verdict, g.reads.Now(), reevaluate
-	if onlyPending(v) {
-		limit = repeat
-	}
-	if changed != cluster.KindStatusReport || g.last.at.IsZero() || now.Sub(g.last.at) >= limit {
+	v, now := g.last.verdict, g.reads.Now()
+	if changed&^cluster.KindStatusReport != 0 || g.last.at.IsZero() || now.Sub(g.last.at) >= repeat {
 		return v, false
 	}
 	r, trouble := g.reads.Report()
-	if trouble != nil || !g.adopt(r, g.seen.Name) {
+	if trouble != nil || !g.adopt(r, g.seen.Name) || !g.tooOld(now).IsZero() {
 		return v, false
 	}
 	p := bootstrap.Permission{View: g.permits.views.Latest()}
@@ -41,7 +37,7 @@ func (g *Gate) again(changed cluster.Kinds) (bootstrap.Verdict, bool) {
 		return v, false
 	}
 	g.permits.heard, v.Blockers = now, slices.Clone(v.Blockers)
-	if limit == repeat {
+	if onlyPending(v) {
 		v = wait(v, p.Blockers(v.Self, "", nil)...)
 	}
 	return v, true
@@ -59,11 +55,8 @@ func onlyPending(v bootstrap.Verdict) bool {
 // pause is the time until the next judgement without a change.
 func (g *Gate) pause(v bootstrap.Verdict) time.Duration {
 	switch {
-	case ServiceMissing(v):
-		return missingService
-	case waitsFor(v, words.ControllerSilent) && !g.ByPermits():
-		// A running controller renews its Lease every two seconds.
-		return shortest
+	case ServiceMissing(v), waitsFor(v, words.ControllerSilent) && !g.ByPermits():
+		return soon
 	case waitsFor(v, words.PermitForOther, words.ViewHeld, words.Isolated) || unanswered(v) && g.ByPermits():
 		// the next view, or a relayed one, may remove them; a change of the view wakes at once
 		return g.policy.PeerCheck.Duration

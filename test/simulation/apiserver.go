@@ -15,6 +15,7 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/controller/keep"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/replace"
 )
 
@@ -107,19 +108,14 @@ func (w *world) writeReports(reports []api.ScyllaDBDatacenterNodesStatusReport, 
 			status.UID, status.CreationTimestamp = types.UID(fmt.Sprintf("report-%d", w.reportsMade)), metav1.NewTime(w.now.Truncate(time.Second))
 		}
 		w.note(reports, status)
-		before, onlyView := w.otherVersion, false
-		if w.status != nil {
-			x, y := *w.status, *status
-			x.Status.View, y.Status.View = nil, nil
-			onlyView = sameObject(w.reports, reports) && sameObject(x, y)
+		kinds := cluster.KindStatusReport
+		if !sameObject(w.reports, reports) {
+			kinds |= cluster.KindReports
 		}
 		w.reports, w.status = reports, status
 		w.published(status)
 		w.remember()
-		w.wrote()
-		if onlyView {
-			w.otherVersion = before
-		}
+		w.wrote(kinds)
 	}
 	switch {
 	case w.now.Before(y.rejected):
@@ -200,7 +196,7 @@ func (w *world) deleteMarked(step *replace.Step) {
 	stood := w.now.Sub(c.mark.at)
 	if c.mark.at.IsZero() || stood > claimMarked {
 		c.mark = deletion{w.now, c.mark.version + 1}
-		w.wrote()
+		w.wrote(cluster.KindPVCs)
 		return
 	}
 	if stood < settleClaim {
@@ -229,7 +225,7 @@ func (w *world) deleteMarked(step *replace.Step) {
 func (w *world) recall(member string) {
 	if c := w.claims["data-"+member]; c != nil && !c.mark.at.IsZero() && !c.deleting {
 		c.mark = deletion{version: c.mark.version + 1}
-		w.wrote()
+		w.wrote(cluster.KindPVCs)
 	}
 }
 

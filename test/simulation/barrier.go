@@ -150,15 +150,9 @@ func (w *world) judge(p *pod) bool {
 		b.verdict = v
 		return v.Satisfied
 	}
-	if b.version == w.version && w.now.Before(b.next) {
+	changed := w.since(b.version) & watched
+	if changed == 0 && w.now.Before(b.next) {
 		return false
-	}
-	var changed cluster.Kinds
-	if b.version < w.version {
-		changed = cluster.KindStatusReport
-	}
-	if b.version < w.otherVersion {
-		changed |= everything
 	}
 	b.version = w.version
 	b.reads.began = b.reads.n
@@ -199,6 +193,8 @@ func (w *world) self(p *pod) gate.Self {
 	}
 	return s
 }
+
+const watched = cluster.KindServices | cluster.KindReports | cluster.KindStatusReport
 
 const kindsOfBarrier = cluster.KindServices | cluster.KindStatefulSets | cluster.KindReports | cluster.KindStatusReport
 

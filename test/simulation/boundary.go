@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/view"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
@@ -318,7 +319,7 @@ func (w *world) strike(p *pod, e *Placed) {
 	case ReportIsNew:
 		w.control.way.reports++
 		w.status = nil
-		w.wrote()
+		w.wrote(cluster.KindStatusReport)
 	case MachineIsCut:
 		w.cutFor(newcomer, lasts)
 	}

@@ -30,6 +30,7 @@ type controller struct {
 	// Of policy reports: one process that never ends.
 	proof *keep.Proof
 	queue queued
+	next  time.Time // no assembly before
 
 	// Of policy permits.
 	leads              *leader // nil while none leads
@@ -49,8 +50,8 @@ func (w *world) controllerTick() {
 	if w.now.Before(c.stopped) || w.now.Before(c.way.dropped) {
 		return
 	}
-	if w.hears() && (c.seen != w.version || c.queue.is) {
-		c.seen, c.queue.is = w.version, false
+	if w.hears() && !w.now.Before(c.next) && (c.seen != w.version || c.queue.is) {
+		c.seen, c.queue.is, c.next = w.version, false, w.now.Add(reports)
 		w.memberServices()
 		if !w.assemble() {
 			c.queue.is = true
@@ -74,7 +75,7 @@ func (w *world) memberServices() {
 			svc.UID, svc.CreationTimestamp = types.UID(w.uid()), metav1.NewTime(w.now.Truncate(time.Second))
 			w.serviceNames.changed()
 			w.service[name] = svc
-			w.wrote()
+			w.wrote(cluster.KindServices)
 		}
 	}
 	for _, name := range w.serviceNames.of(w.service) {
@@ -105,9 +106,10 @@ type shelf struct {
 // objects are what the API server holds now. Pods alone carry what a decoder remembers, and a reading without Pods would have it forget all.
 func (w *world) objects(kinds cluster.Kinds) cluster.Objects {
 	s := &w.shelf
-	if s.version != w.otherVersion { // lists have no view
-		*s = shelf{version: w.otherVersion}
+	if w.since(s.version)&(everything|cluster.KindPVCs)&^(cluster.KindReports|cluster.KindStatusReport) != 0 { // lists have no reports
+		s.objects = cluster.Objects{}
 	}
+	s.version = w.version
 	o := cluster.Objects{Key: cluster.Key{Namespace: namespace, Name: clusterName}, Read: kinds}
 	o.Services = shelved(&s.objects.Services, w.serviceNames.of(w.service), func(name string) *corev1.Service { return w.service[name] })
 	if kinds&cluster.KindPods != 0 {

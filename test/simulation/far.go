@@ -91,6 +91,9 @@ func (w *world) atRest() bool {
 	})
 }
 
+// elsewhere stands for the objects of the other Kubernetes cluster, next to the kinds of this one.
+const elsewhere = cluster.KindLease
+
 // farReports is one look of the controller here at the report of the controller there.
 func (w *world) farReports() {
 	f := w.wider.far
@@ -112,7 +115,7 @@ func (w *world) farReports() {
 		f.contact = w.now
 		if racks := []api.RackReport{rack}; !late && !sameObject(racks, f.racks) {
 			f.racks = racks
-			w.wrote()
+			w.wrote(elsewhere)
 		}
 	})
 }
@@ -145,7 +148,7 @@ func farUnread(w *world, rng *rand.Rand) bool {
 		return false
 	}
 	f.unread = w.now.Add(lasts(rng, 10*time.Second, 6*time.Minute))
-	w.after(remote.StaleAfter+time.Second, w.wrote)
+	w.after(remote.StaleAfter+time.Second, func() { w.wrote(elsewhere) })
 	return true
 }
 

@@ -12,6 +12,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/view"
 	"github.com/kubectl-scylla/kubectl-scylla/test/scyllasim/rules"
 )
@@ -344,7 +345,7 @@ func (w *world) mayStopAny() bool { return len(w.podsThat(w.mayStop)) == len(w.p
 func (w *world) deleteSet(s *set) {
 	w.tracef("FAULT StatefulSet %s is deleted", s.obj.Name)
 	s.away = true
-	w.wrote()
+	w.wrote(cluster.KindStatefulSets)
 	for _, p := range w.podsThat(func(p *pod) bool { return p.set == s }) {
 		w.deletePod(p, false)
 	}

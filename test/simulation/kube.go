@@ -21,6 +21,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/controller/keep"
 	"github.com/kubectl-scylla/kubectl-scylla/controller/scope"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 )
 
 const (
@@ -184,7 +185,7 @@ func (w *world) apply(obj *appsv1.StatefulSet) {
 	obj.UID, obj.Generation, obj.CreationTimestamp = types.UID(w.uid()), 1, metav1.NewTime(w.now.Truncate(time.Second))
 	s.obj.Status.CurrentRevision, s.obj.Status.UpdateRevision = s.revisionName(), s.revisionName()
 	w.sets = append(w.sets, s)
-	w.wrote()
+	w.wrote(cluster.KindStatefulSets)
 }
 
 func (w *world) podSpec() corev1.PodSpec {
@@ -254,7 +255,7 @@ func (w *world) reconcileSet(s *set) {
 		o := *s.obj
 		o.Status = st
 		s.obj = &o
-		w.wrote()
+		w.wrote(cluster.KindStatefulSets)
 	}
 }
 
@@ -311,7 +312,7 @@ func (w *world) makePod(s *set, ordinal int32) *pod {
 		corev1.Volume{Name: "data", VolumeSource: corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: c.obj.Name}}})
 	w.pods[name] = p
 	w.podNames.changed()
-	w.wrote()
+	w.wrote(cluster.KindPods | cluster.KindPVCs)
 	return p
 }
 
@@ -358,7 +359,7 @@ func (w *world) removePod(p *pod) {
 		delete(w.claims, p.claim.obj.Name)
 		w.claimNames.changed()
 	}
-	w.wrote()
+	w.wrote(cluster.KindPods | cluster.KindPVCs)
 }
 
 // kill ends ScyllaDB in a Pod and leaves the restart to the caller.
@@ -468,7 +469,19 @@ func edit[P interface{ DeepCopy() P }](w *world, obj *P, change func(P)) {
 	o := (*obj).DeepCopy()
 	change(o)
 	*obj = o
-	w.wrote()
+	w.wrote(kindOf(o))
+}
+
+func kindOf(o any) cluster.Kinds {
+	switch o.(type) {
+	case *corev1.Pod:
+		return cluster.KindPods
+	case *corev1.PersistentVolumeClaim:
+		return cluster.KindPVCs
+	case *appsv1.StatefulSet:
+		return cluster.KindStatefulSets
+	}
+	panic("unknown kind")
 }
 
 // sandbox starts the Pod anew on its machine, init containers included, as after a reboot.
@@ -590,7 +603,7 @@ func (w *world) writeStatus(p *pod, s podStatus) {
 	}
 	st.Conditions = conditions
 	p.obj = o
-	w.wrote()
+	w.wrote(cluster.KindPods)
 }
 
 // annotate changes the metadata of a member Service.
@@ -607,7 +620,7 @@ func (w *world) annotate(name string, change func(labels, annotations map[string
 	if maps.Equal(o.Labels, old.Labels) && maps.Equal(o.Annotations, old.Annotations) {
 		return
 	}
-	w.wrote()
+	w.wrote(cluster.KindServices)
 	o.ResourceVersion = strconv.Itoa(w.version)
 	w.service[name] = o
 }

@@ -205,11 +205,13 @@ func (w *world) lead() {
 	w.prove(l.proof, l.queue)
 }
 
-// observe takes over what the watches deliver. What was read of all objects but the view stays, where only the view was written.
+// own is what the controller writes and reads nothing from but the view, and what shows that it has been written.
+const own = cluster.KindReports | cluster.KindStatusReport
+
+// observe takes over what the watches deliver. What was read of all other objects stays, where only its own were written.
 func (l *leader) observe(w *world) {
-	if l.reading != nil && l.seen >= w.otherVersion && w.status != nil {
-		m := l.reading
-		m.stored = &w.status.Status
+	if m := l.reading; m != nil && w.since(l.seen)&^own == 0 && w.status != nil && w.status.UID == m.status.UID {
+		m.stored, m.same = &w.status.Status, sameObject(m.reports, w.reports) && sameObject(lasting(m.status), lasting(w.status))
 		m.scene = view.SceneOf(m.judged, m.stored, m.claims, l.tracker.MaxPermits())
 	} else {
 		l.reading = nil

@@ -13,6 +13,7 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/agent/reporter/publish"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/view"
 )
 
@@ -216,7 +217,7 @@ func (w *world) reportFaults() {
 			w.tracef("FAULT somebody deletes the cluster report")
 			w.control.way.reports++
 			w.status = nil
-			w.wrote()
+			w.wrote(cluster.KindStatusReport)
 		})
 	}
 }
@@ -225,7 +226,7 @@ func (w *world) reportFaults() {
 func (w *world) dropReports() {
 	w.control.way.reports++
 	w.reports, w.status = nil, nil
-	w.wrote()
+	w.wrote(cluster.KindStatusReport | cluster.KindReports)
 }
 
 // order is the invariant's own: of each report the stamps never go back, and after a view of a report comes none of a report that was made before it.

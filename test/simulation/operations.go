@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/test/scyllasim/rules"
 )
 
@@ -76,7 +77,7 @@ func (w *world) retire(p *pod) {
 	}
 	delete(w.service, p.name)
 	w.serviceNames.changed()
-	w.wrote()
+	w.wrote(cluster.KindServices)
 }
 
 // removedMeanwhile: a machine is lost for good while a new node waits, and a person removes its node instead of replacing it.

@@ -66,7 +66,7 @@ func TestAgeOfALoss(t *testing.T) {
 func TestWithoutABarrierMostJoinsAreLost(t *testing.T) {
 	by := map[Rule]Total{}
 	for _, rule := range []Rule{Permits, Reports, AlwaysOpen, Delay} {
-		sum, unsafe, n := Total{}, 0, 8
+		sum, unsafe, n := Total{}, 0, 24
 		if rule == AlwaysOpen || rule == Delay {
 			n = 60
 		}
@@ -75,7 +75,7 @@ func TestWithoutABarrierMostJoinsAreLost(t *testing.T) {
 				unsafe++
 			}
 		}
-		if n > 8 && unsafe < n*95/100 {
+		if n > 24 && unsafe < n*95/100 {
 			t.Errorf("%s fails in %d of %d seeds", rule, unsafe, n)
 		}
 		sum.Waits, by[rule] = nil, sum

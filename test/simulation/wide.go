@@ -12,6 +12,7 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/controller/scope"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/replace"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
@@ -240,7 +241,7 @@ func (w *world) restoreVolume(member string, of *disk, own bool) bool {
 	o.UID, o.DeletionTimestamp, o.Spec.VolumeName = types.UID(w.uid()), nil, ""
 	w.claims[o.Name] = &claim{obj: o, disk: of}
 	w.claimNames.changed()
-	w.wrote()
+	w.wrote(cluster.KindPVCs | cluster.KindPods)
 	return true
 }
 
@@ -303,7 +304,7 @@ func etcdRestored(w *world, rng *rand.Rand) bool {
 		w.control.way.reports++
 		w.control.way.lease++
 		w.highest, w.watcher = order{}, watcher{}
-		w.wrote()
+		w.wrote(everything | cluster.KindPVCs)
 	})
 	return true
 }

@@ -98,9 +98,8 @@ type world struct {
 
 	places map[string]scope.Place // of each host ID that was ever drawn
 
-	version int // of the API server's objects: each write adds one
-	// the version of the last write of more than the controller's view
-	otherVersion int
+	version  int    // of the API server's objects: each write adds one
+	versions [7]int // of the last write of each of cluster.Kinds, and of elsewhere
 	// the version that the StatefulSet controller has worked on, and the one in which replacements were judged last, with when
 	setsSeen, replaceSeen int
 	replaceJudged         time.Time
@@ -227,9 +226,23 @@ func (w *world) violate(count *int, format string, args ...any) {
 }
 
 // wrote counts a write to the API server.
-func (w *world) wrote() {
+func (w *world) wrote(kinds cluster.Kinds) {
 	w.version++
-	w.otherVersion = w.version
+	for i := range w.versions {
+		if kinds&(1<<i) != 0 {
+			w.versions[i] = w.version
+		}
+	}
+}
+
+// since is what has been written after that version.
+func (w *world) since(version int) (kinds cluster.Kinds) {
+	for i, v := range w.versions {
+		if v > version {
+			kinds |= 1 << i
+		}
+	}
+	return kinds
 }
 
 func (w *world) uid() string {
