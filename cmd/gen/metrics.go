@@ -31,42 +31,34 @@ type notary struct {
 var description = regexp.MustCompile(
 	`(?s)fqName: "([^"]*)", help: "(.*?)", (?:unit: "[^"]*", )?constLabels: \{.*\}, variableLabels: \{([^}]*)\}`)
 
-func (n *notary) Register(c prometheus.Collector) error {
-	kind := "gauge"
-	switch c.(type) {
-	case *prometheus.CounterVec, prometheus.Counter:
-		kind = "counter"
-	case *prometheus.HistogramVec, prometheus.Histogram:
-		kind = "histogram"
-	}
-	if _, ok := c.(prometheus.Gauge); ok { // a Gauge has every method of a Counter
-		kind = "gauge"
-	}
-	descs := make(chan *prometheus.Desc, 16)
-	c.Describe(descs)
-	close(descs)
-	for d := range descs {
-		m := description.FindStringSubmatch(d.String())
-		if m == nil {
-			return fmt.Errorf("read the description of a metric: %s", d)
-		}
-		x := metric{name: m[1], help: m[2], kind: kind}
-		if m[3] != "" {
-			x.labels = strings.Split(m[3], ",")
-		}
-		n.metrics = append(n.metrics, x)
-	}
-	return nil
-}
-
-// MustRegister is Register for promauto.
 func (n *notary) MustRegister(all ...prometheus.Collector) {
 	for _, c := range all {
-		if err := n.Register(c); err != nil {
-			panic(err)
+		kind := "gauge"
+		switch c.(type) {
+		case prometheus.Gauge: // has every method of a Counter
+		case *prometheus.CounterVec, prometheus.Counter:
+			kind = "counter"
+		case *prometheus.HistogramVec, prometheus.Histogram:
+			kind = "histogram"
+		}
+		descs := make(chan *prometheus.Desc, 16)
+		c.Describe(descs)
+		close(descs)
+		for d := range descs {
+			m := description.FindStringSubmatch(d.String())
+			if m == nil {
+				panic("unknown description of a metric: " + d.String())
+			}
+			x := metric{name: m[1], help: m[2], kind: kind}
+			if m[3] != "" {
+				x.labels = strings.Split(m[3], ",")
+			}
+			n.metrics = append(n.metrics, x)
 		}
 	}
 }
+
+func (n *notary) Register(c prometheus.Collector) error { n.MustRegister(c); return nil }
 
 // registered returns the metrics of a process.
 func registered(register func(prometheus.Registerer) error) ([]metric, error) {
@@ -92,13 +84,14 @@ var processes = []struct {
 	},
 	{
 		"Reporter", "Port 8081 of each ScyllaDB Pod, container `scylla-reporter` (`--health-probe-bind-address`).",
-		reporter.RegisterMetrics,
+		func(r prometheus.Registerer) error { reporter.NewMetrics(r); return nil },
 	},
 	{
 		"Barrier",
 		"Port 8082 of a ScyllaDB Pod while its init container `scylladb-bootstrap-barrier` waits " +
 			"(`--metrics-bind-address`). Label `reason` has the codes of " +
-			"[blockers](codes.md#blockers).", barrier.RegisterMetrics,
+			"[blockers](codes.md#blockers).",
+		func(r prometheus.Registerer) error { barrier.NewMetrics(r); return nil },
 	},
 }
 

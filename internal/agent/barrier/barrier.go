@@ -13,6 +13,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
@@ -114,7 +115,8 @@ func Run(ctx context.Context, o Options) error {
 	if o.Pod == "" {
 		o.Pod = o.Service
 	}
-	b := &barrier{Options: o, started: o.Clock.Now(), metrics: newMetrics()}
+	registry := prometheus.NewRegistry()
+	b := &barrier{Options: o, started: o.Clock.Now(), metrics: NewMetrics(registry)}
 	b.reads.barrier = b
 	b.Log = b.Log.With("namespace", o.Namespace, "member", o.Service)
 	if o.Disabled {
@@ -141,7 +143,7 @@ func Run(ctx context.Context, o Options) error {
 
 	var wg sync.WaitGroup
 	ctx, cancel := context.WithCancel(ctx)
-	stop := b.serve(&wg)
+	stop := b.serve(registry, &wg)
 	defer func() {
 		cancel()
 		stop()

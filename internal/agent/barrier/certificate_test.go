@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
 
@@ -49,7 +50,7 @@ func TestAReporterThatStartsAgainIsReached(t *testing.T) {
 	pod.Annotations[api.AnnotationNodeStatusReport] = row(reporter.Port, strings.Repeat("a", 64))
 	w := newWorld(t, joinedService("demo-rack1-0", "rack1", idA), service(newcomer, "rack3", nil), pod)
 	b := &barrier{Options: Options{Namespace: ns, Service: newcomer, Clock: clock.RealClock{}, Log: slog.New(slog.DiscardHandler)},
-		client: w.c, name: "demo", ctx: t.Context(), metrics: newMetrics()}
+		client: w.c, name: "demo", ctx: t.Context(), metrics: NewMetrics(prometheus.NewRegistry())}
 	r := &reads{barrier: b, ctx: t.Context()}
 	b.gate = gate.New(gate.Self{Member: newcomer}, r)
 	ask := func() (confirmed, relayed bool) {

@@ -17,20 +17,13 @@ import (
 )
 
 type metrics struct {
-	registry               *prometheus.Registry
 	open, waiting          prometheus.Gauge
 	blockers, info         *prometheus.GaugeVec
 	evaluations, apiErrors prometheus.Counter
 }
 
-func newMetrics() *metrics {
-	r := prometheus.NewRegistry()
-	m := metricsOf(r)
-	m.registry = r
-	return m
-}
-
-func metricsOf(r prometheus.Registerer) *metrics {
+// NewMetrics registers every metric of the barrier.
+func NewMetrics(r prometheus.Registerer) *metrics {
 	name, to := func(n string) string { return "kubectl_scylla_barrier_" + n }, promauto.With(r)
 	return &metrics{
 		open: to.NewGauge(prometheus.GaugeOpts{Name: name("open"),
@@ -47,12 +40,6 @@ func metricsOf(r prometheus.Registerer) *metrics {
 			Help: "Always 1; the labels are the cluster and datacenter of the waiting member, once they are known."},
 			[]string{"namespace", "cluster", "datacenter"}),
 	}
-}
-
-// RegisterMetrics registers every metric of the barrier, without values, for the documentation.
-func RegisterMetrics(r prometheus.Registerer) error {
-	metricsOf(r)
-	return nil
 }
 
 // place sets the info metric: the member's namespace, cluster and datacenter.
@@ -75,7 +62,7 @@ func (m *metrics) observe(v bootstrap.Verdict) {
 }
 
 // serve serves metrics while waiting. The barrier waits even if the port cannot be opened.
-func (b *barrier) serve(wg *sync.WaitGroup) (stop func()) {
+func (b *barrier) serve(registry *prometheus.Registry, wg *sync.WaitGroup) (stop func()) {
 	b.metrics.waiting.Set(float64(b.started.Unix()))
 	if b.Listen == nil {
 		return func() {}
@@ -85,5 +72,5 @@ func (b *barrier) serve(wg *sync.WaitGroup) (stop func()) {
 		b.Log.Warn("metrics are not served", "error", err.Error())
 		return func() {}
 	}
-	return serving.Serve(l, http.NewServeMux(), b.metrics.registry, wg, b.Log)
+	return serving.Serve(l, http.NewServeMux(), registry, wg, b.Log)
 }

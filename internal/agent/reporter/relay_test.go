@@ -108,7 +108,7 @@ func wantRelayed(t *testing.T, f *follower, seq int64, age time.Duration) {
 // metric is the sum of one over its labels.
 func (w *world) metric(f *follower, name string) (sum float64) {
 	w.t.Helper()
-	families, err := f.metrics.registry.Gather()
+	families, err := f.registry.Gather()
 	if err != nil {
 		w.t.Fatal(err)
 	}

@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -124,8 +125,9 @@ func Run(ctx context.Context, o Options) error {
 }
 
 func newReporter(o Options) *reporter {
+	registry := prometheus.NewRegistry()
 	r := &reporter{
-		Options: o, reader: scylla.NewReader(o.ScyllaDB), metrics: newMetrics(),
+		Options: o, reader: scylla.NewReader(o.ScyllaDB), registry: registry, metrics: NewMetrics(registry),
 		relay: &relay{clock: o.Clock}, fetch: viewwire.Fetch,
 	}
 	r.reader.Supervisor = o.Supervisor
@@ -135,12 +137,13 @@ func newReporter(o Options) *reporter {
 
 type reporter struct {
 	Options
-	reader  *scylla.Reader
-	metrics *metrics
-	beat    heartbeat.Beat
-	where   *api.ReportHeartbeat // nil without a heartbeat
-	relay   *relay
-	fetch   func(context.Context, *http.Client, viewwire.Question) (*viewwire.View, error)
+	reader   *scylla.Reader
+	registry *prometheus.Registry
+	metrics  *metrics
+	beat     heartbeat.Beat
+	where    *api.ReportHeartbeat // nil without a heartbeat
+	relay    *relay
+	fetch    func(context.Context, *http.Client, viewwire.Question) (*viewwire.View, error)
 
 	// Only for the loop.
 	state       publish.State

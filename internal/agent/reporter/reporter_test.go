@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -582,7 +583,7 @@ func TestFlushesOncePerProcessOfScyllaDB(t *testing.T) {
 func TestReadiness(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, "")
-		r := &reporter{Options: w.o, reader: scylla.NewReader(w.o.ScyllaDB), metrics: newMetrics()}
+		r := &reporter{Options: w.o, reader: scylla.NewReader(w.o.ScyllaDB), metrics: NewMetrics(prometheus.NewRegistry())}
 		r.Clock = clock.RealClock{}
 		if err := r.ready(); err == nil {
 			t.Error("ready before the first poll")

@@ -23,7 +23,6 @@ import (
 )
 
 type metrics struct {
-	registry *prometheus.Registry
 	polls    *prometheus.CounterVec
 	writes   *prometheus.CounterVec
 	flushes  *prometheus.CounterVec
@@ -40,14 +39,8 @@ type metrics struct {
 	info      *prometheus.GaugeVec
 }
 
-func newMetrics() *metrics {
-	r := prometheus.NewRegistry()
-	m := metricsOf(r)
-	m.registry = r
-	return m
-}
-
-func metricsOf(r prometheus.Registerer) *metrics {
+// NewMetrics registers every metric of the reporter.
+func NewMetrics(r prometheus.Registerer) *metrics {
 	name, to := func(n string) string { return "kubectl_scylla_reporter_" + n }, promauto.With(r)
 	m := &metrics{
 		polls: to.NewCounterVec(prometheus.CounterOpts{Name: name("polls_total"),
@@ -88,12 +81,6 @@ func metricsOf(r prometheus.Registerer) *metrics {
 	return m
 }
 
-// RegisterMetrics registers every metric of the reporter, without values, for the documentation.
-func RegisterMetrics(r prometheus.Registerer) error {
-	metricsOf(r)
-	return nil
-}
-
 func (m *metrics) observe(row api.NodeStatusReport, result string, now time.Time) {
 	m.polls.WithLabelValues(result).Inc()
 	m.lastPoll.Set(float64(now.UnixMilli()) / 1000)
@@ -129,7 +116,7 @@ func (r *reporter) serve(l net.Listener, wg *sync.WaitGroup) (stop func()) {
 		}
 		_, _ = fmt.Fprintln(w, "ok")
 	})
-	return serving.Serve(l, mux, r.metrics.registry, wg, r.Log)
+	return serving.Serve(l, mux, r.registry, wg, r.Log)
 }
 
 // serveHeartbeat serves the row, and the controller's view for members that do not receive it,
