@@ -78,7 +78,7 @@ func TestC5TwoFoundersOfOneNameAreTwoClusters(t *testing.T) {
 		}
 		var rows []matrix.Row
 		for _, n := range []*scyllasim.Node{c.Node(0), n} {
-			said := scylla.ReadRow(ctx, scylla.NewClient(n.APIURL(), c.Network.Client()))
+			said := scylla.NewReader(scylla.NewClient(n.APIURL(), c.Network.Client())).Read(ctx)
 			row := matrix.FromCells([][]api.ObservedNodeStatusReport{said.ObservedNodes})[0]
 			row.Reporter, row.Report = matrix.Ref{HostID: said.HostID}, &said
 			if said.Coordinator != said.HostID {

@@ -99,7 +99,7 @@ func TestNeverUpWithoutGossipsWord(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c := drawCluster(t)
 		seed := rapid.Uint64().Draw(t, "order")
-		row := ReadRow(t.Context(), c.answers(rand.New(rand.NewPCG(seed, 1))).client())
+		row := NewReader(c.answers(rand.New(rand.NewPCG(seed, 1))).client()).Read(t.Context())
 		if row.Error != nil {
 			t.Fatalf("error %s", *row.Error)
 		}
@@ -130,7 +130,7 @@ func TestNeverUpWithoutGossipsWord(t *testing.T) {
 				ups++
 			}
 		}
-		again := ReadRow(t.Context(), c.answers(rand.New(rand.NewPCG(seed, 2))).client())
+		again := NewReader(c.answers(rand.New(rand.NewPCG(seed, 2))).client()).Read(t.Context())
 		a, _ := api.EncodeNodeStatusReport(&row)
 		if b, _ := api.EncodeNodeStatusReport(&again); a != b {
 			t.Fatalf("the order of ScyllaDB's answers matters:\n%s%s", a, b)
@@ -172,8 +172,8 @@ func FuzzReadRow(f *testing.F) {
 			pathLocal: `"` + idA + `"`, pathMode: `"NORMAL"`, pathMembers: string(members), pathLive: string(live), pathDown: string(down),
 			pathEndpoints: string(endpoints), pathTasks: string(tasks),
 		}
-		row := ReadRow(t.Context(), c.client())
-		again := ReadRow(t.Context(), c.client())
+		row := NewReader(c.client()).Read(t.Context())
+		again := NewReader(c.client()).Read(t.Context())
 		a, err := api.EncodeNodeStatusReport(&row)
 		if err != nil {
 			t.Fatal(err)

@@ -27,11 +27,6 @@ const (
 	maxOperations = 32
 )
 
-// ReadRow reads a node's view of all others once, without state of earlier reads. See Reader.Read.
-func ReadRow(ctx context.Context, c *Client) api.NodeStatusReport {
-	return NewReader(c).Read(ctx)
-}
-
 // Reader reads rows of one node. It records the members, because up to 2025.2 ScyllaDB's list, a
 // map by address, loses one of two members at the same address. Not safe for concurrent use.
 type Reader struct {

@@ -83,7 +83,7 @@ var gone = answer{status: -1}
 
 func TestRowOfAHealthyNode(t *testing.T) {
 	n := newFakeNode(t, usual())
-	row := ReadRow(t.Context(), n.client())
+	row := NewReader(n.client()).Read(t.Context())
 	owns := true
 	want := api.NodeStatusReport{
 		HostID: idA, OperationMode: "NORMAL", ScyllaVersion: "2026.2.0-0.20260801.abcdef", OwnsTokens: &owns,
@@ -134,7 +134,7 @@ func TestRowAtEachStageOfStarting(t *testing.T) {
 			if c.refused {
 				n.Close()
 			}
-			row := ReadRow(t.Context(), client)
+			row := NewReader(client).Read(t.Context())
 			if got := seen(row); got != c.want {
 				t.Errorf("row %q, want %q", got, c.want)
 			}
@@ -254,11 +254,11 @@ func TestRowIsJoinedByHostID(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			n := newFakeNode(t, with(c.answers))
-			first := ReadRow(t.Context(), n.client())
+			first := NewReader(n.client()).Read(t.Context())
 			if got := seen(first); got != c.want {
 				t.Errorf("row %q, want %q (error %v)", got, c.want, first.Error)
 			}
-			second := ReadRow(t.Context(), n.client())
+			second := NewReader(n.client()).Read(t.Context())
 			a, _ := api.EncodeNodeStatusReport(&first)
 			if b, _ := api.EncodeNodeStatusReport(&second); a != b {
 				t.Errorf("the same facts gave %s, then %s", a, b)
@@ -290,7 +290,7 @@ func TestStatesOfObservedNodes(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			n := newFakeNode(t, with(c.answers))
-			if got := seen(ReadRow(t.Context(), n.client())); got != c.want {
+			if got := seen(NewReader(n.client()).Read(t.Context())); got != c.want {
 				t.Errorf("row %q, want %q", got, c.want)
 			}
 		})
@@ -304,7 +304,7 @@ func TestASharedAddressShowsNoState(t *testing.T) {
 		n := newFakeNode(t, with(map[string]answer{
 			pathMembers: list(pair{"10.0.0.1", idA}, pair{"10.0.0.2", idB}, pair{"10.0.0.2", other}), path: list("10.0.0.2"),
 		}))
-		row := ReadRow(t.Context(), n.client())
+		row := NewReader(n.client()).Read(t.Context())
 		if len(row.ObservedNodes) != 3 {
 			t.Fatalf("%s: the row is %q", path, seen(row))
 		}
@@ -520,7 +520,7 @@ func TestChangeBetweenReads(t *testing.T) {
 		}))
 		n.set(pathMembers, list(pair{"10.0.0.1", idA}, pair{"10.0.0.2", idB}),
 			list(pair{"10.0.0.1", idA}, pair{"10.0.0.2", idB}, pair{"10.0.0.3", idC}))
-		if got, want := seen(ReadRow(t.Context(), n.client())), "1ffa=UP 35d0=UP 8ebd=UP"; got != want {
+		if got, want := seen(NewReader(n.client()).Read(t.Context())), "1ffa=UP 35d0=UP 8ebd=UP"; got != want {
 			t.Errorf("%q, want %q", got, want)
 		}
 	})
@@ -529,7 +529,7 @@ func TestChangeBetweenReads(t *testing.T) {
 		n.set(pathLive, list("10.0.0.1", "10.0.0.2"), list("10.0.0.1"))
 		n.set(pathDown, list("10.0.0.2"))
 		n.set(pathEndpoints, list(gossips("10.0.0.1", idA, 100, true), gossips("10.0.0.2", idB, 101, false)))
-		if got, want := seen(ReadRow(t.Context(), n.client())), "35d0=DOWN 8ebd=UP"; got != want {
+		if got, want := seen(NewReader(n.client()).Read(t.Context())), "35d0=DOWN 8ebd=UP"; got != want {
 			t.Errorf("%q, want %q", got, want)
 		}
 	})
@@ -540,7 +540,7 @@ func TestChangeBetweenReads(t *testing.T) {
 			flip = append(flip, list("10.0.0.1", fmt.Sprintf("10.0.1.%d", i)))
 		}
 		n.set(pathLive, flip...)
-		if got, want := seen(ReadRow(t.Context(), n.client())), "35d0=UNKNOWN 8ebd=UP"; got != want {
+		if got, want := seen(NewReader(n.client()).Read(t.Context())), "35d0=UNKNOWN 8ebd=UP"; got != want {
 			t.Errorf("%q, want %q", got, want)
 		}
 		if c := n.count(pathMembers); c != rounds {
@@ -587,7 +587,7 @@ func TestOwnsTokens(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			n := newFakeNode(t, with(c.answers))
-			if diff := cmp.Diff(c.want, ReadRow(t.Context(), n.client()).OwnsTokens); diff != "" {
+			if diff := cmp.Diff(c.want, NewReader(n.client()).Read(t.Context()).OwnsTokens); diff != "" {
 				t.Error(diff)
 			}
 		})
@@ -671,7 +671,7 @@ func TestOperationsAreBoundedAndOpenOnesComeFirst(t *testing.T) {
 	}
 	tasks = append(tasks, task{"open", "replace", "cluster", "created", idC, ""})
 	n := newFakeNode(t, with(map[string]answer{pathTasks: list(tasks...)}))
-	ops := ReadRow(t.Context(), n.client()).Operations
+	ops := NewReader(n.client()).Read(t.Context()).Operations
 	if len(ops) != maxOperations {
 		t.Fatalf("%d operations", len(ops))
 	}
@@ -686,7 +686,7 @@ func TestCancelledReadSaysSo(t *testing.T) {
 	n := newFakeNode(t, usual())
 	ctx, cancel := contextWithCancel(t)
 	cancel()
-	if row := ReadRow(ctx, n.client()); row.Error == nil || len(row.ObservedNodes) != 0 {
+	if row := NewReader(n.client()).Read(ctx); row.Error == nil || len(row.ObservedNodes) != 0 {
 		t.Errorf("%+v", row)
 	}
 }

@@ -211,7 +211,7 @@ func TestACancelledJoinIsRecognised(t *testing.T) {
 					t.Errorf("first log: %+v, %v\n%s", d, ok, first)
 				}
 				var op api.NodeOperation
-				for _, x := range ReadRow(ctx, client).Operations {
+				for _, x := range NewReader(client).Read(ctx).Operations {
 					if x.State == "failed" { // neither version names the node of a task that has ended, and nobody looked while it was open
 						op = x
 					}

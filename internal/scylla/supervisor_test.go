@@ -112,7 +112,7 @@ func TestNoHarm8MaintenanceModeIsSaid(t *testing.T) {
 			if tc.config != "" {
 				answers["/v2/config/maintenance_mode"] = answer{body: tc.config}
 			}
-			if row := ReadRow(t.Context(), newFakeNode(t, answers).client()); row.OperationMode != tc.want {
+			if row := NewReader(newFakeNode(t, answers).client()).Read(t.Context()); row.OperationMode != tc.want {
 				t.Errorf("mode %q, want %q", row.OperationMode, tc.want)
 			}
 		})

@@ -18,7 +18,7 @@ func TestAttack5AnswersWithoutUUIDsAreARowWithAnError(t *testing.T) {
 			pathLive: `["10.0.0.1"]`, pathDown: `[]`, pathEndpoints: `[]`, pathTasks: `[]`,
 		}
 		c[tc.path] = tc.body
-		row := ReadRow(t.Context(), c.client())
+		row := NewReader(c.client()).Read(t.Context())
 		if row.Error == nil || !strings.Contains(*row.Error, tc.says) || len(row.ObservedNodes) > 0 || strings.Contains(string(row.HostID), "touch") {
 			t.Errorf("%s: %+v", name, row)
 		}

@@ -89,7 +89,7 @@ func TestStatusReportVectors(t *testing.T) {
 				n.Close()
 			}
 
-			first, second := ReadRow(t.Context(), client), ReadRow(t.Context(), client)
+			first, second := NewReader(client).Read(t.Context()), NewReader(client).Read(t.Context())
 			a, err := api.EncodeNodeStatusReport(&first)
 			if err != nil {
 				t.Fatal(err)
@@ -171,7 +171,7 @@ func TestSidecarAnnotationVectors(t *testing.T) {
 				n.set(p, body(p, tokens, false))
 			}
 			got := map[string]string{}
-			row := ReadRow(t.Context(), n.client())
+			row := NewReader(n.client()).Read(t.Context())
 			if row.HostID != "" {
 				got[api.AnnotationHostID] = string(row.HostID)
 			}

@@ -47,7 +47,7 @@ func TestB1AZeroTokenNodeSaysThatItHasJoined(t *testing.T) {
 			}
 			time.Sleep(50 * time.Millisecond)
 		}
-		peer := scylla.ReadRow(ctx, scylla.NewClient(c.Node(0).APIURL(), c.Network.Client()))
+		peer := scylla.NewReader(scylla.NewClient(c.Node(0).APIURL(), c.Network.Client())).Read(ctx)
 		for _, o := range peer.ObservedNodes {
 			if string(o.HostID) == n.HostID() && o.State != "" && o.State != api.NodeStateNormal {
 				t.Errorf("its peer has it as %s", o.State)

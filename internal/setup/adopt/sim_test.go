@@ -30,7 +30,7 @@ type sim struct {
 func (s *sim) Members(ctx context.Context) ([]*cluster.Member, error) {
 	var nodes []adopt.Node
 	for i := range 3 {
-		row := scylla.ReadRow(ctx, scylla.NewClient(s.c.Node(i).APIURL(), s.c.Network.Client()))
+		row := scylla.NewReader(scylla.NewClient(s.c.Node(i).APIURL(), s.c.Network.Client())).Read(ctx)
 		name := fmt.Sprintf("db-%d", i)
 		nodes = append(nodes, adopt.Node{Member: name, Recorded: hostid.ID(s.recorded[name]), Joined: s.recorded[name] != "", Said: &row})
 	}
