@@ -29,7 +29,22 @@ func (b *barrier) say(ctx context.Context, v bootstrap.Verdict) bootstrap.Verdic
 	if !due {
 		return v
 	}
-	err := b.annotate(ctx, text)
+	ctx, cancel := context.WithTimeout(ctx, eventTimeout)
+	defer cancel()
+	value := any(text)
+	if text == "" {
+		value = nil // removes the annotation
+	}
+	meta := map[string]any{"annotations": map[string]any{api.AnnotationBarrier: value}}
+	if b.PodUID != "" {
+		meta["uid"] = b.PodUID // the API server refuses if a new Pod has this name
+	}
+	patch, err := json.Marshal(map[string]any{"metadata": meta})
+	if err == nil {
+		pod := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Namespace: b.Namespace, Name: b.Pod}}
+		pod.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Pod"))
+		err = b.client.Patch(ctx, pod, client.RawPatch(types.MergePatchType, patch))
+	}
 	if err == nil {
 		return b.gate.Annotated(v, nil, false)
 	}
@@ -40,27 +55,6 @@ func (b *barrier) say(ctx context.Context, v bootstrap.Verdict) bootstrap.Verdic
 	failed := b.unread(fmt.Errorf("write annotation %s of Pod %s/%s: %w", api.AnnotationBarrier, b.Namespace, b.Pod,
 		err))
 	return b.gate.Annotated(v, failed, apierrors.IsForbidden(err) || apierrors.IsInvalid(err))
-}
-
-// annotate writes the annotation, or removes it if text is empty.
-func (b *barrier) annotate(ctx context.Context, text string) error {
-	ctx, cancel := context.WithTimeout(ctx, eventTimeout)
-	defer cancel()
-	value := any(text)
-	if text == "" {
-		value = nil
-	}
-	meta := map[string]any{"annotations": map[string]any{api.AnnotationBarrier: value}}
-	if b.PodUID != "" {
-		meta["uid"] = b.PodUID // the API server refuses if a new Pod has this name
-	}
-	patch, err := json.Marshal(map[string]any{"metadata": meta})
-	if err != nil {
-		return err
-	}
-	pod := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Namespace: b.Namespace, Name: b.Pod}}
-	pod.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Pod"))
-	return b.client.Patch(ctx, pod, client.RawPatch(types.MergePatchType, patch))
 }
 
 // show logs changed blockers at once, and unchanged ones every minute.

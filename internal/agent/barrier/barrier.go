@@ -3,6 +3,7 @@
 package barrier
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -19,7 +20,6 @@ import (
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/kubectl-scylla/kubectl-scylla/internal/agent/disk"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/base/exit"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
@@ -27,19 +27,12 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/diagnosis"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/gate"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/peer/viewwire"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/view"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
 const (
-	// DefaultDataDir is the mount point of ScyllaDB's volume.
-	DefaultDataDir = disk.DefaultDir
 	// DefaultLeaseNamespace is the default namespace of the controller.
 	DefaultLeaseNamespace = "kubectl-scylla"
-	// DefaultStabilisation is the stabilisation time without a flag or health policy.
-	DefaultStabilisation = view.Stabilisation
-	// DefaultTerminationLog is the file with a container's termination message.
-	DefaultTerminationLog = "/dev/termination-log"
 
 	// repeat is the interval between logs of blockers.
 	repeat = time.Minute
@@ -81,40 +74,25 @@ type Options struct {
 	Ask func(ctx context.Context, member, digest string) error
 	// AskView reads the view that a member's reporter relays; nil means HTTPS.
 	AskView func(ctx context.Context, member string, q viewwire.Question) (*viewwire.View, error)
-	// Launcher is set by the launcher, which judges again right before ScyllaDB starts; else nil.
-	Launcher *Launcher
+	// Launcher, Just and Annotation are gate.Self's.
+	Launcher, Just bool
+	Annotation     string
 	// Disabled is set if feature gate BootstrapSynchronisation is off.
 	Disabled bool
 	// Listen opens the port of /metrics and /healthz; nil serves nothing.
 	Listen func() (net.Listener, error)
 	// TerminationLog is an existing file for the reason of a refusal; empty writes none.
 	TerminationLog string
-	// Clock is the real one if nil, Log slog.Default().
+	// Clock is the real one if nil.
 	Clock clock.WithTicker
 	Log   *slog.Logger
-}
-
-// Launcher is the state of a launcher that repeats the judgement of its Pod's barrier.
-type Launcher struct {
-	// Annotation is the present value of api.AnnotationBarrier; empty without one.
-	Annotation string
-	// Just is true if the barrier has just opened: its stabilisation time counts until a node, or
-	// the controller's view, blocks.
-	Just bool
 }
 
 // Run returns nil if ScyllaDB may start, and never because data was unreadable. Errors: a refusal
 // (exit code 2) if waiting cannot help, with the remedy; wrong options (exit code 2); ctx's error.
 func Run(ctx context.Context, o Options) error {
-	if o.Clock == nil {
-		o.Clock = clock.RealClock{}
-	}
-	if o.Log == nil {
-		o.Log = slog.Default()
-	}
-	if o.Pod == "" {
-		o.Pod = o.Service
-	}
+	o.Clock = cmp.Or[clock.WithTicker](o.Clock, clock.RealClock{})
+	o.Pod = cmp.Or(o.Pod, o.Service)
 	registry := prometheus.NewRegistry()
 	b := &barrier{Options: o, started: o.Clock.Now(), metrics: NewMetrics(registry)}
 	b.reads.barrier = b
@@ -259,12 +237,10 @@ func (b *barrier) advise(v bootstrap.Verdict) bootstrap.Verdict {
 // refuse returns the error of a refusal; the caller prints it.
 func (b *barrier) refuse(v bootstrap.Verdict) error {
 	text := withNext(v)
-	if b.TerminationLog != "" {
-		// Only a file that Kubernetes has created: elsewhere /dev must not be written to.
-		if f, err := os.OpenFile(b.TerminationLog, os.O_WRONLY|os.O_TRUNC, 0); err == nil {
-			_, _ = f.WriteString(text)
-			_ = f.Close()
-		}
+	// Only a file that Kubernetes has created: elsewhere /dev must not be written to.
+	if f, err := os.OpenFile(b.TerminationLog, os.O_WRONLY|os.O_TRUNC, 0); err == nil {
+		_, _ = f.WriteString(text)
+		_ = f.Close()
 	}
 	return exit.Refused(errors.New(text))
 }

@@ -780,9 +780,6 @@ func TestForcedByFieldManager(t *testing.T) {
 			t.Errorf("%q does not say %q", got, want)
 		}
 	}
-	if got := forcedBy(nil); got == "" {
-		t.Error("empty without a Service")
-	}
 }
 
 func TestForceValueThatIsNotTrueBlocksAndHeals(t *testing.T) {

@@ -64,7 +64,7 @@ func TestAReporterThatStartsAgainIsReached(t *testing.T) {
 		if len(relays) != 1 {
 			t.Fatalf("relays %v: want the one whose Pod exists", relays)
 		}
-		return r.confirms(t.Context(), c.Member("demo-rack1-0"), digest) == nil, r.Views(relays)[0].Answered
+		return r.confirm(t.Context(), c.Member("demo-rack1-0"), digest) == nil, r.Views(relays)[0].Answered
 	}
 	if confirmed, relayed := ask(); confirmed || relayed {
 		t.Fatalf("another certificate: confirmed %v, relayed %v", confirmed, relayed)

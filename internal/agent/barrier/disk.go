@@ -20,9 +20,7 @@ func (b *barrier) self() gate.Self {
 	s := gate.Self{
 		Namespace: b.Namespace, Member: b.Service, Pod: b.Pod, Claim: b.PVC, Policy: b.Policy,
 		Stabilisation: b.Stabilisation, AllowNonReporting: b.AllowNonReporting,
-	}
-	if l := b.Launcher; l != nil {
-		s.Launcher, s.Just, s.Annotation = true, l.Just, l.Annotation
+		Launcher: b.Launcher, Just: b.Just, Annotation: b.Annotation,
 	}
 	version, from, err := release.Effective(b.Version, b.Image)
 	if err != nil {
@@ -60,7 +58,7 @@ func (b *barrier) remember(empty bool) bool {
 	file := b.QueryFile + ".empty"
 	var err error
 	switch {
-	case b.Launcher != nil:
+	case b.Launcher:
 		_, err = os.Stat(file)
 		return err == nil
 	case empty:

@@ -9,13 +9,13 @@ import (
 	"strings"
 	"time"
 
-	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
-
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/gate"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
@@ -83,21 +83,14 @@ func (e *events) waiting(ctx context.Context, v bootstrap.Verdict) {
 	e.emit(ctx, corev1.EventTypeWarning, cmp.Or(e.reason, EventWaiting), withNext(v))
 }
 
-func (e *events) opened(ctx context.Context, v bootstrap.Verdict, svc *corev1.Service) {
-	typ, reason, note := corev1.EventTypeNormal, EventOpened, words.Of(v.Self.Name(), v.Summary)
-	switch v.Decision {
-	case bootstrap.DecisionForced:
-		typ, reason, note = corev1.EventTypeWarning, EventForced, note+" ("+forcedBy(svc)+")"
-	case bootstrap.DecisionUnprotected:
-		typ = corev1.EventTypeWarning
-	}
-	e.emit(ctx, typ, reason, note)
-}
-
 func (e *events) emit(ctx context.Context, typ, reason, note string) {
 	ctx, cancel := context.WithTimeout(ctx, eventTimeout)
 	defer cancel()
-	pod, err := e.ownPod(ctx)
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: e.Namespace, Name: e.Pod, UID: e.PodUID}}
+	var err error
+	if e.PodUID == "" {
+		err = e.client.Get(ctx, client.ObjectKeyFromObject(pod), pod)
+	}
 	if err == nil {
 		err = kube.Emit(ctx, e.client, pod, kube.Event{Type: typ, Reason: reason, Note: note, Action: "HoldBootstrap",
 			Controller: "scylla-agent-barrier", Instance: e.Pod, Now: e.Clock.Now()})
@@ -108,39 +101,30 @@ func (e *events) emit(ctx context.Context, typ, reason, note string) {
 	}
 }
 
-func (e *events) ownPod(ctx context.Context) (*corev1.Pod, error) {
-	pod := &corev1.Pod{}
-	pod.Namespace, pod.Name, pod.UID = e.Namespace, e.Pod, e.PodUID
-	if pod.UID == "" {
-		return pod, e.client.Get(ctx, client.ObjectKeyFromObject(pod), pod)
-	}
-	return pod, nil
-}
-
 // opened logs and publishes the opening; a failure does not block ScyllaDB.
 func (b *barrier) opened(ctx context.Context, v bootstrap.Verdict) {
-	var svc *corev1.Service
-	if b.gate != nil && b.gate.Seen() != nil {
-		svc = b.gate.Seen().Service(b.Service)
-	}
-	attrs := []any{"decision", string(v.Decision), "waited", b.Clock.Since(b.started).Round(time.Second).String()}
+	typ, reason, text := corev1.EventTypeNormal, EventOpened, words.Of(v.Self.Name(), v.Summary)
+	note, attrs := text, []any{"decision", string(v.Decision), "waited",
+		b.Clock.Since(b.started).Round(time.Second).String()}
 	if len(v.Notes) > 0 {
 		attrs = append(attrs, "notes", words.Texts(v.Notes))
 	}
-	if v.Decision == bootstrap.DecisionForced {
-		attrs = append(attrs, "force", forcedBy(svc), "overruled", texts(v, time.Time{}))
+	switch v.Decision {
+	case bootstrap.DecisionForced:
+		by := forcedBy(b.gate.Seen().Service(b.Service))
+		typ, reason, note = corev1.EventTypeWarning, EventForced, text+" ("+by+")"
+		attrs = append(attrs, "force", by, "overruled", texts(v, time.Time{}))
+	case bootstrap.DecisionUnprotected:
+		typ = corev1.EventTypeWarning
 	}
-	b.Log.Info("open: "+words.Of(v.Self.Name(), v.Summary), attrs...)
-	if b.Launcher == nil || b.events.told != "" { // else the barrier has emitted the same Event
-		b.events.opened(ctx, v, svc)
+	b.Log.Info("open: "+text, attrs...)
+	if !b.Launcher || b.events.told != "" { // else the barrier has emitted the same Event
+		b.events.emit(ctx, typ, reason, note)
 	}
 }
 
 // forcedBy returns who forced and why, from the Service.
 func forcedBy(svc *corev1.Service) string {
-	if svc == nil {
-		return "annotation " + api.AnnotationForceProceed
-	}
 	text := "annotation " + api.AnnotationForceProceed + " on Service " + svc.Name
 	if from := svc.Annotations[api.AnnotationForcePropagatedFrom]; from != "" {
 		text += ", propagated from " + from

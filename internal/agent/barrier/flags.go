@@ -3,15 +3,16 @@
 package barrier
 
 import (
-	"fmt"
 	"net"
 	"time"
 
 	"github.com/spf13/pflag"
 
+	"github.com/kubectl-scylla/kubectl-scylla/internal/agent/disk"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/base/exit"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/scylla/release"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/view"
 )
 
 // AddFlags adds the flags of the barrier with their defaults. parse sets the options from them;
@@ -24,23 +25,22 @@ func AddFlags(fs *pflag.FlagSet, o *Options) (parse func() error) {
 		"value of the label that selects the reports (default: the Service's label "+api.LabelCluster+")")
 	fs.StringVar(&o.QueryFile, "query-file", api.FileBootstrappedQuery,
 		"output file of the query container; its exit code is in the file with the suffix .code")
-	fs.StringVar(&o.DataDir, "scylla-data-dir", DefaultDataDir,
+	fs.StringVar(&o.DataDir, "scylla-data-dir", disk.DefaultDir,
 		"working directory or data directory of ScyllaDB, read if it is mounted")
 	fs.StringVar(&o.PVC, "pvc-name", "", "name of the member's PVC, for messages")
 	fs.StringVar(&o.Image, "scylla-image", "", "image of the query container; its tag contains the version")
 	fs.StringVar(&o.Version, "scylla-version", "", "version of ScyllaDB in the query container; overrides the image")
 	fs.StringVar(&o.LeaseNamespace, "lease-namespace", DefaultLeaseNamespace, "namespace of the controller's Lease")
-	fs.StringVar(&o.TerminationLog, "termination-log", DefaultTerminationLog,
+	fs.StringVar(&o.TerminationLog, "termination-log", "/dev/termination-log",
 		"file for the reason of a refusal, written only if it exists")
 	fs.BoolVar(&o.AllowNonReporting, "single-report-allow-non-reporting-host-ids", false,
 		"with one report only: accept host IDs without a status report if all reporters see them UP (external seeds)")
-	fs.DurationVar(&stabilisation, "stabilisation", DefaultStabilisation,
+	fs.DurationVar(&stabilisation, "stabilisation", view.Stabilisation,
 		"policy reports: how long all nodes must stay UP before the barrier opens; 0 opens at once "+
 			"(if unset: stabilisation in status.healthPolicy of the cluster's report)")
 	fs.StringVar(&policy, "policy", "",
-		"permits: also require a permit of the controller, one new node at a time; reports: require only status "+
-			"reports "+
-			"(default: permits; with the Scylla Operator: reports)")
+		"permits: also require a permit of the controller, one new node at a time; "+
+			"reports: require only status reports (default: permits; with the Scylla Operator: reports)")
 	fs.StringVar(&gates, "feature-gates", "", api.GateBootstrapSynchronisation+"=true|false (default true)")
 	fs.StringVar(&address, "metrics-bind-address", ":8082",
 		"address of /metrics and /healthz while waiting; 0 disables it")
@@ -51,38 +51,23 @@ func AddFlags(fs *pflag.FlagSet, o *Options) (parse func() error) {
 		if address != "" && address != "0" {
 			o.Listen = func() (net.Listener, error) { return net.Listen("tcp", address) }
 		}
-		return o.parse(gates, policy)
-	}
-}
-
-// parse sets the options that are text.
-func (o *Options) parse(gates, policy string) error {
-	enabled, err := api.ParseFeatureGates(gates)
-	if err != nil {
-		return exit.Usagef("--feature-gates: %w", err)
-	}
-	o.Disabled = !enabled
-	if o.Version != "" {
-		if _, err := release.Parse(o.Version); err != nil {
+		enabled, err := api.ParseFeatureGates(gates)
+		if err != nil {
+			return exit.Usagef("--feature-gates: %w", err)
+		}
+		o.Disabled = !enabled
+		if _, err := release.Parse(o.Version); err != nil && o.Version != "" {
 			return exit.Usagef("--scylla-version: %w", err)
 		}
+		if stabilisation < 0 {
+			return exit.Usagef("invalid --stabilisation=%v: must be a duration such as %v, or 0", stabilisation,
+				view.Stabilisation)
+		}
+		switch o.Policy = api.Policy(policy); o.Policy {
+		case "", api.PolicyPermits, api.PolicyReports:
+			return nil
+		}
+		return exit.Usagef("--policy: unknown policy %q: use one of %s, %s", policy, api.PolicyPermits,
+			api.PolicyReports)
 	}
-	if o.Stabilisation != nil && *o.Stabilisation < 0 {
-		return exit.Usagef("invalid --stabilisation=%v: must be a duration such as %v, or 0", *o.Stabilisation,
-			DefaultStabilisation)
-	}
-	if o.Policy, err = ParsePolicy(policy); err != nil {
-		return exit.Usagef("--policy: %w", err)
-	}
-	return nil
-}
-
-// ParsePolicy parses "permits", "reports", or "" (cluster.Cluster's DefaultPolicy decides). The
-// error lists the values.
-func ParsePolicy(text string) (api.Policy, error) {
-	switch p := api.Policy(text); p {
-	case "", api.PolicyPermits, api.PolicyReports:
-		return p, nil
-	}
-	return "", fmt.Errorf("unknown policy %q: use one of %s, %s", text, api.PolicyPermits, api.PolicyReports)
 }

@@ -25,7 +25,7 @@ import (
 func atLauncher(t *testing.T, just bool, objs ...client.Object) *world {
 	t.Helper()
 	w := newWorld(t, objs...)
-	w.o.Launcher, w.o.Stabilisation = &Launcher{Just: just}, new(10*time.Second)
+	w.o.Launcher, w.o.Just, w.o.Stabilisation = true, just, new(10*time.Second)
 	return w
 }
 
@@ -132,7 +132,7 @@ func TestAnOlderControllerRenewsNoViewForALauncher(t *testing.T) {
 				r := &api.ScyllaDBStatusReport{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "demo"}}
 				w.update(r, func() { r.Labels = c.labels })
 				if c.launcher {
-					w.o.Launcher = &Launcher{Just: true}
+					w.o.Launcher, w.o.Just = true, true
 				}
 				ctx, done := running(t, w)
 				if c.leads {
@@ -185,7 +185,7 @@ func TestAVolumeThatWasEmptyIsNoMembersOfBefore(t *testing.T) {
 				if c.ran != "" {
 					w.own(func(p *corev1.Pod) { p.Annotations = map[string]string{api.AnnotationNodeStatusReport: ran(c.ran)} })
 				}
-				w.o.Launcher = &Launcher{}
+				w.o.Launcher = true
 				_, done := running(t, w)
 				if c.opens {
 					opens(t, done)
@@ -247,7 +247,7 @@ func TestTheLauncherDoesNotWaitForItsOwnNode(t *testing.T) {
 func TestTheLauncherRemovesItsAnnotationBeforeTheStart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := atLauncher(t, true, append(peers(), byOperator(allUp()))...)
-		w.o.Launcher.Annotation = `{"launcher":true}` // by an earlier start in this Pod
+		w.o.Annotation = `{"launcher":true}` // by an earlier start in this Pod
 		w.own(func(p *corev1.Pod) { p.Annotations = map[string]string{api.AnnotationBarrier: `{"launcher":true}`} })
 		away := true
 		c := interceptor.NewClient(w.c, interceptor.Funcs{Patch: func(ctx context.Context, c client.WithWatch, o client.Object, p client.Patch, opts ...client.PatchOption) error {

@@ -8,12 +8,9 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promauto"
-	corev1 "k8s.io/api/core/v1"
 
 	serving "github.com/kubectl-scylla/kubectl-scylla/internal/agent/metrics"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 )
 
 type metrics struct {
@@ -39,14 +36,6 @@ func NewMetrics(r prometheus.Registerer) *metrics {
 		info: to.NewGaugeVec(prometheus.GaugeOpts{Name: name("info"),
 			Help: "Always 1; the labels are the cluster and datacenter of the waiting member, once they are known."},
 			[]string{"namespace", "cluster", "datacenter"}),
-	}
-}
-
-// place sets the info metric: the member's namespace, cluster and datacenter.
-func (m *metrics) place(key cluster.Key, svc *corev1.Service) {
-	if svc != nil {
-		m.info.Reset()
-		m.info.WithLabelValues(key.Namespace, key.Name, svc.Labels[api.LabelDatacenter]).Set(1)
 	}
 }
 

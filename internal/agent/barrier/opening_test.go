@@ -23,6 +23,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/peer/heartbeat"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/peer/pinned"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/view"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/view/healthpolicy"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
@@ -53,7 +54,7 @@ func (w *world) reports(a, b []api.ObservedNodeStatusReport) {
 }
 
 func TestA3StabilisationWindow(t *testing.T) {
-	for name, window := range map[string]time.Duration{"none": 0, "a second": time.Second, "the default": DefaultStabilisation, "a minute": time.Minute} {
+	for name, window := range map[string]time.Duration{"none": 0, "a second": time.Second, "the default": view.Stabilisation, "a minute": time.Minute} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w := newWorld(t, append(peers(), byOperator(allUp()))...)
@@ -450,7 +451,7 @@ func TestTheWindowIsTheOneOfTheHealthPolicy(t *testing.T) {
 		says  time.Duration // nothing: the report has no policy
 		want  time.Duration
 	}{
-		"nothing is said":      {nil, 0, DefaultStabilisation},
+		"nothing is said":      {nil, 0, view.Stabilisation},
 		"the report's":         {nil, time.Minute, time.Minute},
 		"the flag wins":        {new(20 * time.Second), time.Minute, 20 * time.Second},
 		"the flag wins with 0": {new(time.Duration(0)), time.Minute, 0},

@@ -42,17 +42,25 @@ func (r *reads) Cluster() (*cluster.Cluster, *matrix.Blocker) {
 	r.watch(key)
 	r.metrics.evaluations.Inc()
 	taken := r.Now()
-	objects, err := kube.Load(r.ctx, r.client, key, kube.LoadOptions{Source: cluster.SourceReport, NoPods: true,
-		StatefulSets: true, StatusReport: true, Member: r.Service})
+	objects, err := r.load(key, false)
 	if err != nil {
 		return nil, r.unread(err)
 	}
 	c := cluster.New(objects, cluster.SourceReport, taken)
-	r.metrics.place(key, c.Service(r.Service))
+	if svc := c.Service(r.Service); svc != nil {
+		r.metrics.info.Reset()
+		r.metrics.info.WithLabelValues(key.Namespace, key.Name, svc.Labels[api.LabelDatacenter]).Set(1)
+	}
 	if c.Incomplete() != nil {
 		r.metrics.apiErrors.Inc()
 	}
 	return c, nil
+}
+
+// load reads what a decision needs, without Pods; operator adds the state of the Scylla Operator.
+func (r *reads) load(key cluster.Key, operator bool) (cluster.Objects, error) {
+	return kube.Load(r.ctx, r.client, key, kube.LoadOptions{Source: cluster.SourceReport, NoPods: true,
+		StatefulSets: true, StatusReport: true, Operator: operator, Member: r.Service})
 }
 
 func (r *reads) Report() (*api.ScyllaDBStatusReport, *matrix.Blocker) {
@@ -138,11 +146,7 @@ func (r *reads) Pods(of *cluster.Cluster) (cluster.Objects, map[string]string, *
 	objects := of.Objects
 	if !of.Ours() {
 		// The Scylla Operator may write the reports: read its state once.
-		objects, err = kube.Load(r.ctx, r.client, key, kube.LoadOptions{
-			Source: cluster.SourceReport, NoPods: true, StatefulSets: true, StatusReport: true, Operator: true,
-			Member: r.Service,
-		})
-		if err != nil {
+		if objects, err = r.load(key, true); err != nil {
 			return cluster.Objects{}, nil, r.unread(err)
 		}
 	}

@@ -37,53 +37,46 @@ const (
 // counts, because anything at the Pod's address can answer without one.
 func (r *reads) Confirm(reporters []*cluster.Member, digests map[string]string) []error {
 	silent := make([]error, len(reporters))
-	r.together(len(reporters), func(ctx context.Context, i int) {
-		m := reporters[i]
-		switch h := m.Heartbeat(); {
-		case h == nil:
-			silent[i] = gate.Unconfirmed(words.New(words.ReporterWithoutTLS))
-		case m.HeartbeatAt() == "":
-			silent[i] = gate.Unconfirmed(words.New(words.ReporterWithoutAddress))
-		case ctx.Err() != nil:
-			silent[i] = gate.Unconfirmed(words.New(words.ReporterNotAsked))
-		default:
-			silent[i] = r.confirms(ctx, m, digests[m.Ref.Member])
-			if errors.Is(silent[i], heartbeat.ErrOtherRow) {
-				silent[i] = gate.Unconfirmed(words.New(words.ReporterHasOtherRow))
-			} else if silent[i] != nil && ctx.Err() != nil {
-				silent[i] = gate.Unconfirmed(
-					words.New(words.ReporterTimedOut, "address", m.HeartbeatAt(), "limit", askTimeout.String()))
-			}
-		}
-	})
-	return silent
-}
-
-func (r *reads) confirms(ctx context.Context, m *cluster.Member, digest string) error {
-	if r.Ask != nil {
-		return r.Ask(ctx, m.Ref.Member, digest)
-	}
-	c := pinned.NewClient(m.Heartbeat().Fingerprint)
-	defer c.CloseIdleConnections()
-	_, err := heartbeat.Ask(ctx, c, m.HeartbeatAt(), digest)
-	return err
-}
-
-// together calls ask for each of n reporters. After askAll it calls ask with an ended context.
-func (r *reads) together(n int, ask func(ctx context.Context, i int)) {
 	all, cancel := context.WithTimeout(r.ctx, askAll)
 	defer cancel()
 	var g errgroup.Group
 	g.SetLimit(askTogether)
-	for i := range n {
+	for i, m := range reporters {
 		g.Go(func() error {
-			one, cancel := context.WithTimeout(all, askTimeout)
-			defer cancel()
-			ask(one, i)
+			silent[i] = r.confirm(all, m, digests[m.Ref.Member])
 			return nil
 		})
 	}
 	_ = g.Wait() // the functions return no error: each reporter has its own
+	return silent
+}
+
+// confirm is Confirm for one reporter. It does not ask if ctx, of all reporters, has ended.
+func (r *reads) confirm(ctx context.Context, m *cluster.Member, digest string) (err error) {
+	ctx, cancel := context.WithTimeout(ctx, askTimeout)
+	defer cancel()
+	switch {
+	case m.Heartbeat() == nil:
+		return gate.Unconfirmed(words.New(words.ReporterWithoutTLS))
+	case m.HeartbeatAt() == "":
+		return gate.Unconfirmed(words.New(words.ReporterWithoutAddress))
+	case ctx.Err() != nil:
+		return gate.Unconfirmed(words.New(words.ReporterNotAsked))
+	case r.Ask != nil:
+		err = r.Ask(ctx, m.Ref.Member, digest)
+	default:
+		c := pinned.NewClient(m.Heartbeat().Fingerprint)
+		defer c.CloseIdleConnections()
+		_, err = heartbeat.Ask(ctx, c, m.HeartbeatAt(), digest)
+	}
+	switch {
+	case errors.Is(err, heartbeat.ErrOtherRow):
+		return gate.Unconfirmed(words.New(words.ReporterHasOtherRow))
+	case err != nil && ctx.Err() != nil:
+		return gate.Unconfirmed(
+			words.New(words.ReporterTimedOut, "address", m.HeartbeatAt(), "limit", askTimeout.String()))
+	}
+	return err
 }
 
 // Views asks all relays in parallel. It takes at most relayTimeout.

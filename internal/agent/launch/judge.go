@@ -35,9 +35,9 @@ func (o *Options) judge(ctx context.Context, pod *corev1.Pod) (judged bool, err 
 		return false, refuse(*o, malformed{fmt.Sprintf("container %s: %v", api.ContainerBarrier, err)})
 	}
 	b.Pod, b.PodUID = pod.Name, pod.UID
-	b.Launcher = &barrier.Launcher{Annotation: pod.Annotations[api.AnnotationBarrier]}
+	b.Launcher, b.Annotation = true, pod.Annotations[api.AnnotationBarrier]
 	if s := (&cluster.Member{Pod: pod}).Barrier(); s.Phase == cluster.BarrierPassed && s.Since != nil {
-		b.Launcher.Just = o.Clock.Since(s.Since.Time).Abs() < justOpened
+		b.Just = o.Clock.Since(s.Since.Time).Abs() < justOpened
 	}
 	run := o.Judge
 	if run == nil {

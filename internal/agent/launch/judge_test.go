@@ -56,10 +56,10 @@ func TestTheLauncherRepeatsTheJudgementOfItsBarrier(t *testing.T) {
 				"--service-name=$(POD_NAME)", "--scylla-data-dir=/data", "--later=x", "--when-controller-silent=Peers")
 		}, unset, nil, true, func(o barrier.Options) bool {
 			return o.Policy == api.PolicyReports && o.LeaseNamespace == "ours" && *o.Stabilisation == 7*time.Second && o.Service == "demo-r3-0" &&
-				o.DataDir == "/data" && o.PodUID == "uid-3" && !o.Launcher.Just && o.Listen != nil
+				o.DataDir == "/data" && o.PodUID == "uid-3" && !o.Just && o.Listen != nil
 		}},
 		"right after the opening": {func() []client.Object { return withBarrier(member(3, ""), time.Second, "barrier") }, unset, nil, true,
-			func(o barrier.Options) bool { return o.Launcher.Just && o.Policy == "" && o.Stabilisation == nil }},
+			func(o barrier.Options) bool { return o.Just && o.Policy == "" && o.Stabilisation == nil }},
 		"without an answer about the disk": {func() []client.Object { return withBarrier(member(3, ""), time.Hour) }, "", nil, true, nil},
 		"refused":                          {func() []client.Object { return withBarrier(member(3, ""), time.Hour) }, unset, errors.New("banned"), true, nil},
 		"a restart":                        {func() []client.Object { return withBarrier(member(3, "true"), time.Hour) }, completed, nil, false, nil},
@@ -82,7 +82,7 @@ func TestTheLauncherRepeatsTheJudgementOfItsBarrier(t *testing.T) {
 					Judge: func(_ context.Context, o barrier.Options) error {
 						judged++
 						if tc.want != nil && !tc.want(o) {
-							t.Errorf("judges with %+v, launcher %+v", o, o.Launcher)
+							t.Errorf("judges with %+v", o)
 						}
 						// meanwhile the first seed goes DOWN
 						for _, o := range append(member(1, "true"), member(2, "true", -1, 2)...) {
