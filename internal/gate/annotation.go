@@ -65,13 +65,9 @@ func (g *Gate) Waits(v bootstrap.Verdict) *api.BarrierWait {
 		return nil
 	}
 	w := g.waitBeyondReports(v)
-	if g.Volume == bootstrap.VolumeEmpty {
+	if empty := g.Volume == bootstrap.VolumeEmpty; empty || g.Launcher {
 		w = cmp.Or(w, &api.BarrierWait{})
-		w.EmptyVolume = true
-	}
-	if g.Launcher {
-		w = cmp.Or(w, &api.BarrierWait{})
-		w.Launcher = true
+		w.EmptyVolume, w.Launcher = empty, g.Launcher
 	}
 	return w
 }
