@@ -90,21 +90,6 @@ func TestReplaceWhileAnotherNodeIsDown(t *testing.T) {
 	}
 }
 
-func TestReplaceThatFailsIsResumedWithTheOriginalHostID(t *testing.T) {
-	inBubble(t, 3, Options{}, func(t *testing.T, c *Cluster) {
-		dead := kill(t, c, 2)
-		first := replacement(t, c, 2, dead.HostID(), func(o *Options) { o.StreamTime = time.Hour })
-		eventually(t, "it streams", func() bool { return first.Mode() == rules.ModeBootstrap })
-		first.Kill()
-		waitLeft(t, c, first.HostID())
-		// The wrong ID, the one that never joined, is unknown.
-		wantExit(t, replacement(t, c, 2, first.HostID(), nil), 1, "Replaced node with Host ID "+first.HostID()+" not found")
-		// A plain join is impossible as long as the banned node is a member.
-		wantExit(t, add(t, c, nil), 1, "request canceled because some required nodes are dead")
-		ready(t, replacement(t, c, 2, dead.HostID(), nil))
-	})
-}
-
 // The third cause of "not found": the target has left, because the newcomer has taken its place.
 func TestRestartWhileTabletsAreRebuilt(t *testing.T) {
 	inBubble(t, 3, Options{Version: "2025.4.1", TabletRebuildTime: time.Hour}, func(t *testing.T, c *Cluster) {

@@ -168,17 +168,6 @@ func TestMinorityMakesNoProgress(t *testing.T) {
 	})
 }
 
-func TestOnlyTheCoordinatorsOwnViewCounts(t *testing.T) {
-	inBubble(t, 3, Options{}, func(t *testing.T, c *Cluster) {
-		_, others := split(c, text(t, c.Node(0), "/raft/leader_host"))
-		// The two others see each other DOWN; the leader sees both.
-		c.Network.Cut(others[0].Address(), others[1].Address())
-		waitDown(t, others[0], others[1].Address())
-		waitDown(t, others[1], others[0].Address())
-		ready(t, add(t, c, nil))
-	})
-}
-
 func TestZeroTokenRefusals(t *testing.T) {
 	inBubble(t, 0, Options{}, func(t *testing.T, c *Cluster) {
 		wantExit(t, add(t, c, func(o *Options) { o.ZeroToken = true }), 1, "Cannot start the first node in the cluster as zero-token")
