@@ -9,54 +9,42 @@ import (
 	"fmt"
 )
 
-// with calls serve with the decoded body.
-func with[In, Out any](body json.RawMessage, serve func(In) (Out, error)) (any, error) {
-	var in In
-	if err := json.Unmarshal(body, &in); err != nil {
-		return nil, fmt.Errorf("decode the request: %w", err)
+type handler func(ctx context.Context, n *Node, body json.RawMessage) (any, error)
+
+// with is a handler that gets the decoded body.
+func with[In any](serve func(ctx context.Context, n *Node, in In) (any, error)) handler {
+	return func(ctx context.Context, n *Node, body json.RawMessage) (any, error) {
+		var in In
+		if err := json.Unmarshal(body, &in); err != nil {
+			return nil, fmt.Errorf("decode the request: %w", err)
+		}
+		return serve(ctx, n, in)
 	}
-	return serve(in)
 }
 
-// handle serves a call of another node.
-func (n *Node) handle(ctx context.Context, r *rpcRequest) (any, error) {
-	switch r.Method {
-	case "gossip.echo":
+// handlers serve the calls of other nodes, by method.
+var handlers = map[string]handler{
+	"gossip.echo": func(_ context.Context, n *Node, _ json.RawMessage) (any, error) {
 		if !n.gossip.isEnabled() {
 			return nil, errors.New("gossiper is not enabled")
 		}
 		return nil, nil
-	case "gossip.syn":
-		return with(r.Body, func(s gossipStates) (gossipStates, error) { return n.gossip.handleSyn(s), nil })
-	case "gossip.shutdown":
-		return with(r.Body, func(s endpointState) (any, error) {
-			if s.HostID != r.From {
-				return nil, errors.New("not the sender's own state")
-			}
-			n.gossip.handleShutdown(&s)
-			return nil, nil
-		})
-	case "discover":
-		return with(r.Body, func(d discoverRequest) (discoverReply, error) { return n.handleDiscover(d), nil })
-	case "g0.vote":
-		return with(r.Body, func(v g0VoteRequest) (g0VoteReply, error) { return n.g0.handleVote(v), nil })
-	case "g0.append":
-		return with(r.Body, func(a g0Append) (g0AppendReply, error) { return n.g0.handleAppend(a), nil })
-	case "join.response":
-		return with(r.Body, func(j joinResponse) (any, error) { return nil, n.handleJoinResponse(ctx, j) })
-	case "barrier":
-		return with(r.Body, func(b barrierRequest) (any, error) { return nil, n.handleBarrier(ctx, b) })
-	case "stream.ranges":
-		return nil, n.handleStream(ctx)
-	case "topo.left":
-		n.handleLeft()
+	},
+	"gossip.syn": with(func(_ context.Context, n *Node, s gossipStates) (any, error) { return n.gossip.handleSyn(s), nil }),
+	"gossip.shutdown": with(func(_ context.Context, n *Node, s endpointState) (any, error) {
+		n.gossip.handleShutdown(&s)
 		return nil, nil
-	case "topo.join":
-		return with(r.Body, func(j joinRequest) (joinReply, error) { return n.handleJoin(ctx, j) })
-	case "topo.request":
-		return with(r.Body, func(t topologyRequest) (topologyRequestReply, error) { return n.placeRequest(ctx, t) })
-	case "topo.cql":
-		return with(r.Body, func(c cqlChange) (cqlReply, error) { return n.changeCQL(ctx, c) })
-	}
-	return nil, fmt.Errorf("unknown method %s", r.Method)
+	}),
+	"discover":  with(func(_ context.Context, n *Node, r discoverRequest) (any, error) { return n.handleDiscover(r), nil }),
+	"g0.vote":   with(func(_ context.Context, n *Node, r g0VoteRequest) (any, error) { return n.g0.handleVote(r), nil }),
+	"g0.append": with(func(_ context.Context, n *Node, r g0Append) (any, error) { return n.g0.handleAppend(r), nil }),
+	"join.response": with(func(ctx context.Context, n *Node, r joinResponse) (any, error) {
+		return nil, n.handleJoinResponse(ctx, r)
+	}),
+	"barrier":       with(func(ctx context.Context, n *Node, r barrierRequest) (any, error) { return nil, n.handleBarrier(ctx, r) }),
+	"stream.ranges": func(ctx context.Context, n *Node, _ json.RawMessage) (any, error) { return nil, n.handleStream(ctx) },
+	"topo.left":     func(_ context.Context, n *Node, _ json.RawMessage) (any, error) { n.handleLeft(); return nil, nil },
+	"topo.join":     with(func(ctx context.Context, n *Node, r joinRequest) (any, error) { return n.handleJoin(ctx, r) }),
+	"topo.request":  with(func(ctx context.Context, n *Node, r topologyRequest) (any, error) { return n.placeRequest(ctx, r) }),
+	"topo.cql":      with(func(ctx context.Context, n *Node, r cqlChange) (any, error) { return n.changeCQL(ctx, r) }),
 }

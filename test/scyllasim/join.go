@@ -26,10 +26,6 @@ type joinRequest struct {
 	Forwarded bool
 }
 
-type joinReply struct {
-	Rejected string
-}
-
 type joinResponse struct {
 	Accept bool
 	Reason string
@@ -41,9 +37,11 @@ type joinResponse struct {
 // join is storage_service::join_cluster: it returns when the node is a normal member.
 func (n *Node) join(gen int64, seeds []string) error {
 	s := rules.Start{
-		Version: n.v, Disk: n.disk(), ZeroToken: n.o.ZeroToken, Replaces: cmp.Or(n.o.ReplaceNodeFirstBoot, n.o.ReplaceAddressFirstBoot),
+		Version: n.v, ZeroToken: n.o.ZeroToken, Replaces: cmp.Or(n.o.ReplaceNodeFirstBoot, n.o.ReplaceAddressFirstBoot),
 		Alone: !slices.ContainsFunc(seeds, func(ip string) bool { return !n.isMe(ip) }),
 	}
+	done := n.local.get("bootstrapped")
+	s.Disk.Decommissioned, s.Disk.Completed = done == "DECOMMISSIONED", done == "COMPLETED"
 	var err error
 	if s.Disk.Group0, err = n.loadGroup0(); err != nil {
 		return err
@@ -66,7 +64,10 @@ func (n *Node) join(gen int64, seeds []string) error {
 		case rules.Rejoins:
 			return n.rejoin(gen)
 		case rules.Unfinished:
-			return n.unfinished(gen)
+			n.loadSaved()
+			n.startGossip(gen)
+			n.setMode(rules.ModeJoining)
+			return runtimeErrorf("%s", rules.NoRequest(newTaskID()))
 		case rules.Discovers:
 			if contact, err = n.discover(seeds, s.Replaces != ""); err != nil {
 				return err
@@ -83,11 +84,6 @@ func (n *Node) join(gen int64, seeds []string) error {
 			return n.joinExisting(gen, seeds, contact, target, ignore)
 		}
 	}
-}
-
-func (n *Node) disk() rules.Disk {
-	s := n.local.get("bootstrapped")
-	return rules.Disk{Decommissioned: s == "DECOMMISSIONED", Completed: s == "COMPLETED"}
 }
 
 // rejoin is the restart of a member; it returns when gossip has settled.
@@ -127,14 +123,6 @@ func (n *Node) loadSaved() {
 			n.gossip.addSaved(t.HostID, ip, t.DC, t.Rack)
 		}
 	}
-}
-
-// unfinished is a start on a data directory whose earlier process joined group 0 and ended before it was COMPLETED.
-func (n *Node) unfinished(gen int64) error {
-	n.loadSaved()
-	n.startGossip(gen)
-	n.setMode(rules.ModeJoining)
-	return runtimeErrorf("%s", rules.NoRequest(newTaskID()))
 }
 
 // replaceTarget does the checks that a replacing node makes before anything is stored in the cluster. It returns the target and the
@@ -204,11 +192,11 @@ func (n *Node) joinExisting(gen int64, seeds []string, contact, replaces string,
 	for {
 		n.log.info("raft_topology", "join: sending the join request to %s", contact)
 		ctx, cancel := context.WithTimeout(n.ctx, n.timeout(30*time.Second))
-		var rep joinReply
-		err := n.tr.call(ctx, "", contact, "topo.join", req, &rep)
+		var rejected string
+		err := n.tr.call(ctx, "", contact, "topo.join", req, &rejected)
 		cancel()
-		if rep.Rejected != "" {
-			return n.rejected(rep.Rejected)
+		if rejected != "" {
+			return n.rejected(rejected)
 		} else if err == nil {
 			break
 		}
@@ -284,19 +272,9 @@ func (n *Node) waitAlive(ids []string) error {
 	missing := func(id string) bool { return !n.gossip.alive(id) }
 	err := n.await(ctx, func() bool { return !slices.ContainsFunc(ids, missing) })
 	if errors.Is(err, context.DeadlineExceeded) {
-		return runtimeErrorf(rules.NotAlive+", nodes=%s, live_nodes=%s", idSet(ids), idSet(n.liveIDs()))
+		return runtimeErrorf(rules.NotAlive+", nodes=%s", idSet(ids))
 	}
 	return err
-}
-
-func (n *Node) liveIDs() []string {
-	var out []string
-	for _, e := range n.gossip.view() {
-		if e.Alive {
-			out = append(out, e.HostID)
-		}
-	}
-	return out
 }
 
 // awaitNormal returns when the topology lists this node as normal, or why its request failed.

@@ -19,8 +19,6 @@ type topologyRequest struct {
 	Ignore []string
 }
 
-type topologyRequestReply struct{ TaskID string }
-
 // ask sends a request to the leader, which may be this node, and decodes the answer into out. It waits for a leader as long as ctx allows.
 func (n *Node) ask(ctx context.Context, method string, in, out any) error {
 	for {
@@ -40,12 +38,12 @@ func (n *Node) ask(ctx context.Context, method string, in, out any) error {
 }
 
 // handleJoin checks a join or replace request and stores it. A member that is not the leader passes it on.
-func (n *Node) handleJoin(ctx context.Context, r joinRequest) (rep joinReply, err error) {
+func (n *Node) handleJoin(ctx context.Context, r joinRequest) (rejected string, err error) {
 	err = n.g0.propose(ctx, func(t *topology) error {
 		y := r.Node
 		if x := t.node(y.HostID); x != nil {
 			if x.State == rules.Left || x.Nonce != y.Nonce { // else the same process asks again after a lost answer
-				rep.Rejected = rules.AskedBefore(x.State)
+				rejected = rules.AskedBefore(x.State)
 			}
 			return errNoChange
 		}
@@ -56,7 +54,7 @@ func (n *Node) handleJoin(ctx context.Context, r joinRequest) (rep joinReply, er
 			if old := t.node(y.Replaces); old != nil {
 				q.Old = old.place()
 			}
-			if rep.Rejected = q.Refused(t, n.gossip.alive); rep.Rejected != "" {
+			if rejected = q.Refused(t, n.gossip.alive); rejected != "" {
 				return errNoChange
 			}
 			t.IgnoredNodes = addUnique(t.IgnoredNodes, rules.Bans(y.Replaces, y.Ignore)...)
@@ -70,21 +68,21 @@ func (n *Node) handleJoin(ctx context.Context, r joinRequest) (rep joinReply, er
 		r.Forwarded = true
 		ctx, cancel := context.WithTimeout(ctx, n.timeout(20*time.Second))
 		defer cancel()
-		return rep, n.ask(ctx, "topo.join", r, &rep)
-	case rep.Rejected != "":
-		n.log.info("raft_topology", "rejected join request from %s: %s", r.Node.HostID, rep.Rejected)
+		err = n.ask(ctx, "topo.join", r, &rejected)
+	case rejected != "":
+		n.log.info("raft_topology", "rejected join request from %s: %s", r.Node.HostID, rejected)
 	}
-	return rep, err
+	return rejected, err
 }
 
-// placeRequest stores a decommission or removenode request, and serves the others.
-func (n *Node) placeRequest(ctx context.Context, r topologyRequest) (topologyRequestReply, error) {
+// placeRequest stores a decommission or removenode request and returns its task's ID; it serves the others.
+func (n *Node) placeRequest(ctx context.Context, r topologyRequest) (string, error) {
 	if r.Kind == "abort" {
 		ended, err := n.end(ctx, func(x *topoNode) bool { return x.RequestID == r.ID }, "Aborted on user request", "request was aborted")
 		if err == nil && ended == 0 {
 			err = fmt.Errorf("task with id %s is not abortable", r.ID)
 		}
-		return topologyRequestReply{}, err
+		return "", err
 	}
 	id := newTaskID()
 	err := n.g0.propose(ctx, func(t *topology) error {
@@ -116,7 +114,7 @@ func (n *Node) placeRequest(ctx context.Context, r topologyRequest) (topologyReq
 		t.addTask(x)
 		return nil
 	})
-	return topologyRequestReply{TaskID: id}, err
+	return id, err
 }
 
 // decommission leaves the cluster. It returns when the node has left, however long that takes.
@@ -130,8 +128,8 @@ func (n *Node) decommission(ctx context.Context) error {
 
 // carryOut places a request, and returns when it is done, or why it has failed.
 func (n *Node) carryOut(ctx context.Context, r topologyRequest, what string) error {
-	var rep topologyRequestReply
-	if err := n.ask(ctx, "topo.request", r, &rep); err != nil {
+	var id string
+	if err := n.ask(ctx, "topo.request", r, &id); err != nil {
 		return runtimeErrorf("%v", err)
 	}
 	leaves, text := r.Kind == rules.Leave, ""
@@ -139,7 +137,7 @@ func (n *Node) carryOut(ctx context.Context, r topologyRequest, what string) err
 		n.setMode(rules.ModeLeaving)
 	}
 	err := n.await(ctx, func() bool {
-		t := n.g0.state().task(rep.TaskID)
+		t := n.g0.state().task(id)
 		if t != nil {
 			text = t.Error
 		}

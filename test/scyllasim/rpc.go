@@ -36,8 +36,6 @@ type remoteError struct{ msg string }
 
 func (e *remoteError) Error() string { return e.msg }
 
-var errBanned = errors.New("banned from the cluster")
-
 // transport is a node's messaging service.
 type transport struct {
 	n      *Node
@@ -71,7 +69,7 @@ func (t *transport) serve(c net.Conn) {
 	case r.Cluster != t.n.o.ClusterName:
 		out.Err = fmt.Sprintf("ClusterName mismatch from %s %s!=%s", r.FromIP, r.Cluster, t.n.o.ClusterName)
 	default:
-		body, err := t.n.handle(t.ctx, &r)
+		body, err := handlers[r.Method](t.ctx, t.n, r.Body)
 		if err == nil {
 			out.Body, err = json.Marshal(body)
 		}
@@ -109,7 +107,7 @@ func (t *transport) call(ctx context.Context, hostID, ip, method string, in, out
 	switch {
 	case err != nil:
 	case rep.Banned:
-		err = errBanned
+		err = errors.New("banned from the cluster")
 		if t.n.v.BanNotice() {
 			select {
 			case t.n.bannedCh <- rep.HostID:
