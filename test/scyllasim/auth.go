@@ -4,13 +4,9 @@ package scyllasim
 
 import (
 	"context"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/tls"
-	"crypto/x509"
-	"math/big"
 	"net"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"slices"
@@ -104,8 +100,10 @@ func (n *Node) serveCQL(ctx context.Context, l net.Listener) {
 		return true
 	}
 	c := cql.New(o)
-	if n.o.CQLTLS {
-		l = tls.NewListener(l, &tls.Config{Certificates: []tls.Certificate{selfSigned()}}) //nolint:gosec // a test's server
+	if n.o.CQLTLS { // by a certificate that no client can verify
+		s := httptest.NewTLSServer(nil)
+		defer s.Close()
+		l = tls.NewListener(l, s.TLS)
 	}
 	n.wg.Go(func() { c.Serve(ctx, l, false) })
 	if n.o.MaintenanceSocket != "workdir" {
@@ -119,20 +117,6 @@ func (n *Node) serveCQL(ctx context.Context, l net.Listener) {
 		return
 	}
 	n.wg.Go(func() { c.Serve(n.ctx, u, true) })
-}
-
-// selfSigned is a certificate that no client can verify.
-func selfSigned() tls.Certificate {
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		return tls.Certificate{}
-	}
-	x := &x509.Certificate{SerialNumber: big.NewInt(1), DNSNames: []string{"scylla"}, NotAfter: time.Now().Add(24 * time.Hour)}
-	der, err := x509.CreateCertificate(rand.Reader, x, x, &key.PublicKey, key)
-	if err != nil {
-		return tls.Certificate{}
-	}
-	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}
 }
 
 func (n *Node) startCQL() {

@@ -17,15 +17,6 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/test/scyllasim/rules"
 )
 
-// VersionFile names the simulated version in an image.
-const VersionFile = "/etc/scyllasim/version"
-
-// chooseVersion takes SCYLLASIM_VERSION, else the version file, else the default.
-func chooseVersion(env func(string) string) (rules.Version, error) {
-	b, _ := os.ReadFile(VersionFile)
-	return rules.ParseVersion(cmp.Or(env("SCYLLASIM_VERSION"), strings.TrimSpace(string(b)), DefaultVersion))
-}
-
 // Main is the whole program: args[0] says which command it is, by the name under which the binary was started, or
 // else the first argument does (scylla, docker-entrypoint, nodetool, sh).
 func Main(args []string) int {
@@ -54,19 +45,13 @@ func ServerCommand(ctx context.Context, args []string, env func(string) string, 
 		_, _ = fmt.Fprintln(stderr, "error:", err)
 		return exitFailed
 	}
-	v, err := chooseVersion(env)
+	image, _ := os.ReadFile("/etc/scyllasim/version") // of the image, if it has one
+	v, err := rules.ParseVersion(cmp.Or(env("SCYLLASIM_VERSION"), strings.TrimSpace(string(image)), DefaultVersion))
 	if err != nil {
 		return failed(err)
 	}
-	if len(args) > 0 {
-		switch args[0] {
-		case "sstable":
-			return SSTableCommand(v, args[1:], env, stdout, stderr)
-		case "nodetool":
-			return NodetoolCommand(ctx, args[1:], stdout, stderr)
-		case "server":
-			args = args[1:]
-		}
+	if len(args) > 0 && args[0] == "sstable" {
+		return SSTableCommand(v, args[1:], env, stdout, stderr)
 	}
 	if slices.Contains(args, "--version") {
 		_, _ = fmt.Fprintln(stdout, v.Release())

@@ -18,14 +18,8 @@ type journal struct {
 
 	n      int
 	f      *os.File
-	size   int
 	closed bool
 }
-
-// journalLimit is after how many bytes a new segment begins.
-const journalLimit = 4 << 20
-
-var errJournalClosed = errors.New("journal is closed")
 
 // segments are in order.
 func (j *journal) segments() ([]string, error) {
@@ -60,20 +54,19 @@ func (j *journal) load(into any) error {
 // append writes the whole state. The first one of a segment makes those before it go.
 func (j *journal) append(state any) error {
 	if j.closed {
-		return errJournalClosed // a process that has ended writes nothing more
+		return errors.New("journal is closed") // a process that has ended writes nothing more
 	}
 	b, err := json.Marshal(state)
 	if err != nil {
 		return err
 	}
 	var old []string
-	if j.f == nil || j.size > journalLimit {
+	if j.f == nil {
 		if old, err = j.begin(); err != nil {
 			return err
 		}
 	}
-	k, err := j.f.Write(append(b, '\n'))
-	j.size += k
+	_, err = j.f.Write(append(b, '\n'))
 	for _, o := range old {
 		if err == nil {
 			err = os.Remove(o)
@@ -96,8 +89,7 @@ func (j *journal) begin() ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	j.end()
-	j.f, j.size = f, 0
+	j.f = f
 	return old, nil
 }
 

@@ -51,32 +51,27 @@ func (n *Node) keyspace(name string) (Keyspace, error) {
 func ParseKeyspaces(s string) ([]Keyspace, error) {
 	var out []Keyspace
 	for part := range strings.SplitSeq(s, ";") {
-		part = strings.TrimSpace(part)
-		if part == "" {
+		if part = strings.TrimSpace(part); part == "" {
 			continue
 		}
-		name, spec, ok := strings.Cut(part, "=")
-		if !ok || name == "" {
-			return nil, fmt.Errorf("parse keyspace %q: want NAME=DATACENTER:REPLICAS[,DATACENTER:REPLICAS...][,tablets][,table:NAME]", part)
-		}
-		k := Keyspace{Name: strings.TrimSpace(name), Replicas: map[string]int{}}
+		name, spec, _ := strings.Cut(part, "=")
+		k, bad := Keyspace{Name: strings.TrimSpace(name), Replicas: map[string]int{}}, name == ""
 		for _, f := range splitList(spec) {
-			dc, num, pair := strings.Cut(f, ":")
+			dc, num, _ := strings.Cut(f, ":")
+			rf, err := strconv.Atoi(num)
 			switch {
 			case f == "tablets":
 				k.Tablets = true
-			case pair && dc == "table" && num != "":
+			case dc == "table" && num != "":
 				k.Tables = append(k.Tables, num)
+			case err != nil || rf < 0:
+				bad = true
 			default:
-				rf, err := strconv.Atoi(num)
-				if !pair || err != nil || rf < 0 {
-					return nil, fmt.Errorf("parse keyspace %q: %q is not DATACENTER:REPLICAS, tablets or table:NAME", part, f)
-				}
 				k.Replicas[dc] = rf
 			}
 		}
-		if len(k.Replicas) == 0 {
-			return nil, fmt.Errorf("parse keyspace %q: no datacenter has replicas; add DATACENTER:REPLICAS", part)
+		if bad || len(k.Replicas) == 0 {
+			return nil, fmt.Errorf("parse keyspace %q: want NAME=DATACENTER:REPLICAS[,DATACENTER:REPLICAS...][,tablets][,table:NAME]", part)
 		}
 		out = append(out, k)
 	}

@@ -56,8 +56,6 @@ func nodetool(t restTool, args []string, stdout, stderr io.Writer) int {
 	printed, prints := nodetoolPrints[operation]
 	switch {
 	case err != nil:
-	case operation == "removenode" && flags.NArg() < 2:
-		err = errors.New("required parameters are missing: remove-operation")
 	case calls:
 		query := url.Values{"host_id": {flags.Arg(1)}, "ignore_nodes": {*ignore}}.Encode()
 		_, err = t.do(call[0], call[1]+"?"+query)

@@ -228,33 +228,8 @@ func (n *Node) apiAllTokens(apiCall) (any, error) {
 	return out, nil
 }
 
-// hostAt returns the host ID that gossip has for an address: a live node's, else that of the node that started last; "" when there is none.
-func (n *Node) hostAt(ip string) string {
-	best := ""
-	var gen int64 = -1
-	for _, e := range n.gossip.view() {
-		if compareIP(e.IP, ip) != 0 {
-			continue
-		}
-		g := e.Gen
-		if e.Alive {
-			g += 1 << 50
-		}
-		if g > gen {
-			best, gen = e.HostID, g
-		}
-	}
-	if best == "" {
-		for _, t := range n.g0.state().sorted() {
-			if t.State != rules.Left && t.State != rules.None && compareIP(t.IP, ip) == 0 {
-				best = t.HostID
-			}
-		}
-	}
-	return best
-}
-
-// memberAt returns the host ID whose tokens and location the API answers for an address: by its index in 6.2, else by gossip.
+// memberAt returns the host ID whose tokens the API answers for an address: by its index in 6.2, else that of gossip's live node, else that
+// of the node that started last; "" when there is none.
 func (n *Node) memberAt(ip string) string {
 	index := n.indexed()
 	for known, id := range index {
@@ -262,10 +237,13 @@ func (n *Node) memberAt(ip string) string {
 			return id
 		}
 	}
-	if index != nil {
-		return ""
+	var best endpointView
+	for _, e := range n.gossip.view() {
+		if index == nil && compareIP(e.IP, ip) == 0 && (best.HostID == "" || e.Alive && !best.Alive || e.Alive == best.Alive && e.Gen > best.Gen) {
+			best = e
+		}
 	}
-	return n.hostAt(ip)
+	return best.HostID
 }
 
 func (n *Node) apiTokens(c apiCall) (any, error) {
