@@ -15,11 +15,10 @@ import (
 type rule struct {
 	steps []words.Code
 	when  func(*asked) bool          // nil: always
-	take  func(*asked) words.Message // nil: the one step, which has no parameters
+	take  func(*asked) words.Message // zero: it does not apply; nil: the one step, alone
 }
 
-var ofSidecar = rule{steps: replace.OfSidecars(),
-	when: func(a *asked) bool { return a.sidecarStep().Code != "" }, take: (*asked).sidecarStep}
+var ofSidecar = rule{steps: replace.OfSidecars(), take: (*asked).sidecarStep}
 
 // rules are the steps for each reason of a blocker; the first rule that applies counts. Package
 // evidence has the commands of a step, and the evidence for a step that cannot be undone.
@@ -57,7 +56,7 @@ var rules = map[words.Code][]rule{
 		{steps: one(words.LabelService)},
 	},
 	words.VersionTooOld: {
-		{steps: one(words.DeleteOldPod), when: (*asked).inOldPod, take: (*asked).oldPodStep},
+		{steps: one(words.DeleteOldPod), take: (*asked).oldPodStep},
 		{steps: one(words.GiveNewerImage), take: of(words.GiveNewerImage, "oldest")},
 	},
 	words.PodToBeReplaced:       {{steps: one(words.WaitForEviction), take: howReplaced(words.WaitForEviction)}},
@@ -137,7 +136,7 @@ var rules = map[words.Code][]rule{
 		{steps: one(words.StartFounder), when: func(a *asked) bool { return a.founder() != "" },
 			take: of(words.StartFounder, "founder")},
 		{steps: one(words.DeleteOldPod), take: (*asked).oldPodStep,
-			when: func(a *asked) bool { return a.queuedFor(words.VersionTooOld) && a.inOldPod() }},
+			when: func(a *asked) bool { return a.queuedFor(words.VersionTooOld) }},
 		{steps: one(words.WaitForPermit), when: because(words.PermitQueued, words.PermitNotQueued)},
 		{steps: one(words.ForgetViews)},
 	},
@@ -170,14 +169,13 @@ var helps = []rule{
 	{steps: one(words.StartMember), when: func(a *asked) bool { return a.n == nil || a.n.HostID == "" },
 		take: of(words.StartMember, "node")},
 	{steps: one(words.OrphansFirst), when: whileOrphaned((*asked).machineIsGone)},
-	{steps: one(words.MendKubernetesNode), when: whileLater((*asked).machineIsGone),
-		take: of(words.MendKubernetesNode, "kubernetesNode")},
+	{steps: one(words.MendKubernetesNode), take: of(words.MendKubernetesNode, "kubernetesNode"),
+		when: func(a *asked) bool { return a.machineIsGone() && !a.later().IsZero() }}, // a replacement would wait
 	{steps: one(words.MendOrReplace), when: (*asked).machineIsGone, take: of(words.MendOrReplace, "kubernetesNode")},
 	{steps: []words.Code{words.ResumeReplacement, words.ReplacementWaits, words.RemoveGhost, words.GhostCannotGo,
 		words.ScaleBack, words.ScaleBackOrLook, words.SeeLeftVolume},
-		when: func(a *asked) bool { return !a.Known.Steps[a.n.HostID].IsZero() },
 		take: func(a *asked) words.Message { return a.Known.Steps[a.n.HostID] }},
-	{steps: replace.OfCauses(), when: func(a *asked) bool { return a.fate().Passes }, take: (*asked).whileCause},
+	{steps: replace.OfCauses(), take: (*asked).whileCause},
 	{steps: one(words.ReplacementOpen), when: func(a *asked) bool { return a.fate().Open },
 		take: howReplaced(words.ReplacementOpen)},
 	{steps: one(words.ReplacementRequested), when: func(a *asked) bool { return a.fate().Member != "" },
@@ -187,7 +185,7 @@ var helps = []rule{
 			a.mayRollBack()
 	}},
 	{steps: one(words.OrphansFirst), when: whileOrphaned((*asked).isSelfWithoutData)},
-	{steps: one(words.ReplaceLater), when: whileLater((*asked).isSelfWithoutData), take: (*asked).later},
+	{steps: one(words.ReplaceLater), when: (*asked).isSelfWithoutData, take: (*asked).later},
 	{steps: one(words.ReplaceFormerNode), when: (*asked).isSelfWithoutData},
 	{steps: one(words.KeepOwnVolume), when: (*asked).isSelf},
 	{steps: one(words.WaitForJoin), when: func(a *asked) bool { return a.fate().Joining }},
@@ -220,7 +218,7 @@ var helps = []rule{
 	{steps: one(words.OrphansFirst), when: whileOrphaned(isDown(func(a *asked) bool {
 		return a.m.NodeReplaceable(a.n.HostID) || a.volumeGone()
 	}))},
-	{steps: one(words.ReplaceLater), when: whileLater(isDown((*asked).volumeGone)), take: (*asked).later},
+	{steps: one(words.ReplaceLater), when: isDown((*asked).volumeGone), take: (*asked).later},
 	{steps: one(words.ReplaceLost), when: isDown((*asked).volumeGone), take: (*asked).replaceLost},
 	// neither DOWN nor its age shows that the data is lost
 	{steps: one(words.ReadScyllaDBLog), when: isDown((*asked).isFaulty)},
@@ -323,11 +321,6 @@ func whileOrphaned(when func(*asked) bool) func(*asked) bool {
 	return func(a *asked) bool { return when(a) && a.hasOrphan() }
 }
 
-// whileLater is for a step that replaces a node: the command would only wait.
-func whileLater(when func(*asked) bool) func(*asked) bool {
-	return func(a *asked) bool { return when(a) && !a.later().IsZero() }
-}
-
 func fault(f matrix.Fault) func(*asked) bool {
 	return func(a *asked) bool { return a.b.Reason == words.RowError && a.fault() == f }
 }
@@ -341,8 +334,7 @@ func isMember(a *asked) bool { return a.b.Observed.Member != "" }
 // disarm is the only step while the start of the Scylla Operator would delete the volume of a
 // running node.
 var disarm = rule{steps: one(words.CancelBeforeStart),
-	when: func(a *asked) bool { return replace.ArmedMember(a.c) != "" },
-	take: func(a *asked) words.Message { return replace.Disarm(a.c.Namespace, replace.ArmedMember(a.c)) }}
+	take: func(a *asked) words.Message { return replace.Disarm(a.c) }}
 
 func ofOperator(a *asked) bool { return a.c.Operator }
 

@@ -165,13 +165,12 @@ func (s *asker) step(b *matrix.Blocker) words.Message {
 		if r.when != nil && !r.when(a) {
 			continue
 		}
-		var step words.Message
-		if r.take != nil {
-			step = r.take(a)
-		} else {
-			step = a.do(r.steps[0])
+		if r.take == nil {
+			r.take = of(r.steps[0])
 		}
-		return replace.Allowed(s.c, a.waited(step))
+		if step := r.take(a); !step.IsZero() {
+			return replace.Allowed(s.c, a.waited(step))
+		}
 	}
 	return words.Message{}
 }
@@ -364,8 +363,6 @@ func forceSelf(step words.Code) func(*asked) words.Message {
 
 // oldPodStep is the step for a new node in a Pod of an old template, whose image is too old.
 func (a *asked) oldPodStep() words.Message { return replace.OldPodStep(a.c, a.Self.Member) }
-
-func (a *asked) inOldPod() bool { return !a.oldPodStep().IsZero() }
 
 // queuedFor reports whether the controller gives Self no permit for that reason.
 func (a *asked) queuedFor(reason words.Code) bool {

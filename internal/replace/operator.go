@@ -70,7 +70,7 @@ func operatorDeletes(in Input, s Step) Step {
 	case Armed(in):
 		s.Action, s.Message = ActionHoldEviction, words.New(words.OperatorWouldDelete, "why", in.OperatorOff, "member",
 			in.Self.Member)
-		s.Cure = Disarm(in.Namespace, in.Self.Member)
+		s.Cure = disarm(in.Namespace, in.Self.Member)
 	case budget:
 		s.Action, s.Message = ActionHoldEviction, words.New(words.OperatorHeldByBudget, "budget", in.Budget)
 		s.Cure = words.New(words.CureBudget).Do(words.Kubectl(in.Namespace, "get", "poddisruptionbudgets,pods"))
@@ -121,22 +121,22 @@ func Armed(in Input) bool {
 	return len(v.of(target).Up) > 0 || known && v.all.Nodes()[i].SeenUp > 0 || v.checkNotAlive().result == Failed
 }
 
-// ArmedMember returns a member of the cluster whose request is Armed; empty if there is none.
-func ArmedMember(c *cluster.Cluster) string {
+// Disarm is the only step, before anything that starts the operator, for a cluster with a member
+// whose request is Armed; zero if there is none.
+func Disarm(c *cluster.Cluster) words.Message {
 	if !c.Operator {
-		return ""
+		return words.Message{}
 	}
 	r := Read(c)
 	for _, m := range r.Cluster.Serviced() {
 		if m.ReplaceRequested && Armed(*r.Input(m.Member, c.TakenAt, "")) {
-			return m.Member
+			return disarm(c.Namespace, m.Member)
 		}
 	}
-	return ""
+	return words.Message{}
 }
 
-// Disarm is the only step for such a member, before anything that starts the operator.
-func Disarm(namespace, member string) words.Message {
+func disarm(namespace, member string) words.Message {
 	return evidence.Do(words.New(words.CancelBeforeStart, "member", member),
 		evidence.Facts{"namespace": namespace, "member": member})
 }
