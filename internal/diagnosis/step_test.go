@@ -107,7 +107,7 @@ func TestStepsOfReasons(t *testing.T) {
 		"an override":           {b: about(words.PermitPending, words.New(words.ViewOfAnOverride)), want: words.Text(words.New(words.GoByReports))},
 		"no permits":            {b: about(words.PermitPending, words.New(words.ControllerGivesNoPermits)), want: words.Text(words.New(words.UpgradeForPermits).Do(words.Scylla("", "install", "--upgrade")))},
 		"in the queue":          {b: about(words.PermitPending, words.New(words.PermitQueued)), want: "wait up to 12h0m for the permit; to show the queue: kubectl scylla status -n demo"},
-		"behind the founder":    {b: about(words.PermitPending, words.New(words.PermitQueued)), change: other, want: words.Text(words.New(words.StartFounder, "founder", "demo-rack1-0"))},
+		"behind the founder":    {b: about(words.PermitPending, words.New(words.PermitQueued)), change: other, want: "start demo-rack1-0: only this member may bootstrap the cluster; check why it has not joined: kubectl scylla describe demo-rack1-0 -n demo"},
 		"a view that went back": {b: about(words.PermitPending, words.New(words.ViewTooOld)), want: words.Text(words.New(words.ForgetViews).Do(words.Kubectl("demo", "delete", "pod", "demo-rack4-0")))},
 		"a permit for another":  {b: about(words.PermitForOther, words.New(words.PermitForOtherPod)), want: "wait up to 12h0m for the permit; to show the queue: kubectl scylla status -n demo"},
 		"a hold":                {b: about(words.ViewHeld, words.New(words.ViewHolds)), want: "wait up to 12h0m for the permit; to show the queue: kubectl scylla status -n demo"},

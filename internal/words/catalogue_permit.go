@@ -64,7 +64,7 @@ var (
 	UpgradeForPermits = define("UpgradeForPermits",
 		"upgrade the controller and its CRDs ({1}), or let the barrier use status reports only: --policy=reports")
 	StartFounder = define("StartFounder",
-		"start {founder}: only this member may bootstrap the cluster; if it is permanently lost and no member has any data, delete the ScyllaDBStatusReport")
+		"start {founder}: only this member may bootstrap the cluster; check why it has not joined: {1}")
 	ForgetViews = define("ForgetViews",
 		"if Kubernetes was restored, restart the barrier without its remembered controller view: {1}")
 

@@ -62,6 +62,7 @@ var commands = map[words.Code][]string{
 	words.ReachPod:             {seePod},
 	words.WaitForStart:         {seePod},
 	words.WaitForFirstNode:     {"get pod {first} {in}"},
+	words.StartFounder:         {"scylla describe {founder} {in}"},
 	words.WaitForNewcomer:      {seePod},
 	words.EndMaintenance:       {"get pod {pod} --output yaml {in}"},
 	words.SeeClock:             {"exec {pod} {in} -c {container} -- date -u"},
