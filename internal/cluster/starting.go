@@ -162,19 +162,17 @@ func (c *Cluster) unscheduled(member string) (cause Cause, object string) {
 	return CauseUnscheduled, ""
 }
 
-// OnlyUnscheduled returns the cause for a member that must not be replaced: its Pod waits for a
-// Kubernetes node, while the node of its volume is Ready or the volume can move. CauseNone for any
-// other, or if neither is known.
-func (c *Cluster) OnlyUnscheduled(member string) (cause Cause, object string) {
+// Unscheduled returns the cause for a member whose Pod waits for a Kubernetes node; CauseNone for
+// any other, or if its volume is gone. usable is true if the Kubernetes node of its volume is known
+// to be Ready, or the volume can move: such a member must not be replaced.
+func (c *Cluster) Unscheduled(member string) (cause Cause, object string, usable bool) {
 	pod := c.ix.pods[member]
 	if pod == nil || !unscheduled(pod) {
-		return CauseNone, ""
+		return CauseNone, "", false
 	}
-	if n, pinned, moves := c.volumeNode(member); !moves && (!pinned || n.State != KubernetesNodeReady) &&
-		n.State != KubernetesNodeReady+cordoned {
-		return CauseNone, ""
-	}
-	return c.unscheduled(member)
+	n, pinned, moves := c.volumeNode(member)
+	cause, object = c.unscheduled(member)
+	return cause, object, moves || pinned && n.State == KubernetesNodeReady || n.State == KubernetesNodeReady+cordoned
 }
 
 // MachineGone reports whether a Kubernetes node has not been Ready for the health policy's time: it

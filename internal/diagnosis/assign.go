@@ -306,8 +306,8 @@ func (s *scene) replaced() {
 				words.New(words.FindingReplacementFailed, "node", cmp.Or(fates[old].Member, n.Name()), "why", why)
 		} else if why, step := s.replacementStuck(cmp.Or(fates[old].Member, n.Member)); !why.IsZero() {
 			f.Message.Params["why"] = why
-			// of an old Pod that does not end, the replacement knows more: a lost Kubernetes node
-			if step.Code != words.SeeEnding || s.known.Steps[old].IsZero() {
+			// the replacement knows more: a lost Kubernetes node
+			if s.known.Steps[old].IsZero() {
 				f.Step = step
 			}
 		}

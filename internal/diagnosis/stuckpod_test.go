@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api/hostid"
@@ -17,24 +18,34 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/test/simulation/scenes"
 )
 
-// The old Pod of a replacement does not end. Where its Kubernetes node is lost, the replacement has
-// the step that goes on; otherwise nothing is to be forced.
-func TestAReplacementWhosePodDoesNotEnd(t *testing.T) {
+// Where the replacement has a step, because it knows what became of the Kubernetes node of the old Pod or of the new volume, that is the step; otherwise what
+// Kubernetes says of the Pod decides, and nothing is to be forced.
+func TestAReplacementWhosePodIsStuck(t *testing.T) {
 	const member = "demo-dc1-rack2-0"
-	c := plugintest.New(3, 1).Replacing(member)
-	c.Pod(member).DeletionTimestamp = &metav1.Time{Time: scenes.Now.Add(-10 * time.Minute)}
-	snap := cluster.New(scenes.Objects(c), cluster.SourceReport, scenes.Now)
-	waits := words.New(words.ReplacementWaits, "cure", words.New(words.PodCannotEndCure))
+	ends := func(pod *corev1.Pod) { pod.DeletionTimestamp = &metav1.Time{Time: scenes.Now.Add(-10 * time.Minute)} }
+	unplaced := func(pod *corev1.Pod) {
+		pod.Spec.NodeName, pod.Status = "", corev1.PodStatus{Phase: corev1.PodPending, Conditions: []corev1.PodCondition{{Type: corev1.PodScheduled,
+			Status: corev1.ConditionFalse, Reason: corev1.PodReasonUnschedulable, Message: "0/3 nodes are available: 3 Insufficient cpu."}}}
+	}
 	for name, tc := range map[string]struct {
-		known diagnosis.Known
-		want  words.Code
+		change func(*corev1.Pod)
+		cure   words.Code
+		want   words.Code
 	}{
-		"nothing is known of its Kubernetes node": {diagnosis.Known{}, words.SeeEnding},
-		"its Kubernetes node is lost": {diagnosis.Known{Steps: map[hostid.ID]words.Message{
-			hostid.ID(c.Node(member).HostID): waits}}, words.ReplacementWaits},
+		"nothing is known of its Kubernetes node":               {ends, "", words.SeeEnding},
+		"its Kubernetes node is lost":                           {ends, words.PodCannotEndCure, words.ReplacementWaits},
+		"nothing is known of the Kubernetes node of its volume": {unplaced, "", words.MakeRoom},
+		"the Kubernetes node of its volume is gone":             {unplaced, words.CureVolumeLost, words.ReplacementWaits},
 	} {
 		t.Run(name, func(t *testing.T) {
-			for _, f := range diagnosis.From(snap, bootstrap.HealthOf(snap), tc.known) {
+			c := plugintest.New(3, 1).Replacing(member)
+			tc.change(c.Pod(member))
+			snap := cluster.New(scenes.Objects(c), cluster.SourceReport, scenes.Now)
+			var known diagnosis.Known
+			if tc.cure != "" {
+				known.Steps = map[hostid.ID]words.Message{hostid.ID(c.Node(member).HostID): words.New(words.ReplacementWaits, "cure", words.New(tc.cure))}
+			}
+			for _, f := range diagnosis.From(snap, bootstrap.HealthOf(snap), known) {
 				if f.Kind != diagnosis.ReplacementOpen {
 					continue
 				}

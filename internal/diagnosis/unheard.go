@@ -120,7 +120,7 @@ func (s *scene) newNode(m *cluster.Member) Finding {
 		return Finding{Message: words.New(words.FindingNodeEnded, "node", name, "code", int(end.ExitCode)),
 			Since: end.FinishedAt.Time, Step: s.do(words.SeeWhyEnded, facts)}
 	case cluster.Unschedulable(m.Pod):
-		cause, object := s.c.OnlyUnscheduled(m.Member)
+		cause, object, _ := s.c.Unscheduled(m.Member)
 		if cause == cluster.CauseNone {
 			cause = cluster.CauseUnscheduled
 		}

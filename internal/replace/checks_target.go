@@ -236,7 +236,7 @@ func (v *verifier) checkJustStarted() finding {
 		return ok(words.New(words.PodAbsent))
 	case !intact:
 		return ok(words.New(words.PodWithoutVolume, "pod", p.Name))
-	case !v.in.Unscheduled.IsZero():
+	case v.in.VolumeUsable:
 		return failed(words.New(words.PodUnscheduled, "pod", p.Name, "waits", m.Waiting), v.in.Unscheduled)
 	case m.KubernetesNodeLost():
 		return ok(words.New(words.PodNodeLost, "pod", p.Name, "node", p.Spec.NodeName))

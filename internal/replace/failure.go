@@ -4,7 +4,6 @@ package replace
 
 import (
 	"cmp"
-	"maps"
 	"slices"
 	"strings"
 
@@ -110,12 +109,12 @@ func diagnoseLog(in *Input, original, newcomer hostid.ID) *Diagnosis {
 		d.Cure = words.New(words.CureAliveTarget, "node", newOpinions(in, original, newcomer, nil).holder(original)).Do(
 			takeBack(in)...)
 	case d.Code == words.ReplaceOtherDown:
-		down, ids, lost := othersDown(in, original, newcomer)
+		down, ignore := othersDown(in, original, newcomer)
 		switch {
-		case len(ids) == 0:
+		case len(down) == 0:
 			d.Cure = words.New(words.CureBringBack, "nodes", []string{"that node"})
-		case lost:
-			d.Cure = words.New(words.CureBringBackOrResume, "nodes", down).Do(resumeCommand(in, ids))
+		case len(ignore) > 0:
+			d.Cure = words.New(words.CureBringBackOrResume, "nodes", down).Do(resumeCommand(in, ignore))
 		default:
 			d.Cure = words.New(words.CureBringBack, "nodes", down)
 		}
@@ -182,34 +181,28 @@ func Superseded(in Input) hostid.ID {
 // resumeCure is the command for another attempt, after the steps without which that attempt would
 // also fail.
 func resumeCure(in *Input, original, newcomer hostid.ID) words.Message {
-	switch down, ids, lost := othersDown(in, original, newcomer); {
+	switch down, ignore := othersDown(in, original, newcomer); {
 	case len(down) == 0:
 		return words.New(words.CureResume).Do(resumeCommand(in, nil))
-	case lost:
+	case len(ignore) > 0:
 		return words.New(words.CureResumeAfter, "nodes", down, "lost", down).Do(resumeCommand(in, nil),
-			resumeCommand(in, ids))
+			resumeCommand(in, ignore))
 	default:
 		return words.New(words.CureResumeAfter, "nodes", down).Do(resumeCommand(in, nil))
 	}
 }
 
-// othersDown returns the nodes that a majority sees DOWN, without the replaced and the ignored
-// ones. names are for people. ids begins with the ignored host IDs, because the new list replaces
-// the old. lost is true if something shows of each that it cannot come back: ScyllaDB bans the
-// nodes that a replacement ignores.
-func othersDown(in *Input, original, newcomer hostid.ID) (names []string, ids []hostid.ID, lost bool) {
+// othersDown returns the names of the nodes that a row has DOWN, without the replaced and the
+// ignored ones. If something shows of each that it cannot come back, ignore is the list with them
+// for another attempt, which replaces the old list; else nil, because ScyllaDB bans these nodes.
+func othersDown(in *Input, original, newcomer hostid.ID) (names []string, ignore []hostid.ID) {
 	v := newOpinions(in, original, newcomer, RecordOf(in.Self).IgnoreDead)
-	lost = true
-	for _, id := range v.expected() {
-		if v.of(id).MajorityDown() {
-			names, ids = append(names, v.name(id)), append(ids, id)
-			lost = lost && v.dead(id) && v.lost(id, func(hostid.ID) bool { return false })
-		}
+	dead, living := v.down("", func(hostid.ID) bool { return false })
+	names, _ = v.named(slices.Concat(dead, living))
+	if len(living) == 0 && len(dead) > 0 {
+		ignore = v.ignoring(dead)
 	}
-	if len(ids) > 0 {
-		ids = slices.Concat(slices.Sorted(maps.Keys(v.ignored)), ids)
-	}
-	return names, ids, lost
+	return names, ignore
 }
 
 func resumeCommand(in *Input, ignore []hostid.ID) words.Command {

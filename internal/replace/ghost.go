@@ -4,6 +4,7 @@ package replace
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"time"
 
@@ -146,12 +147,18 @@ func (v *rowEvidence) excludeDead(target hostid.ID) words.Message {
 	case !why.IsZero() || len(dead) == 0 || unrecorded || v.in.Operator && !v.in.Excludes:
 		return words.New(words.OthersBringBackOnly, "manager",
 			manager).Do(words.Scylla(v.in.Namespace, "status", v.in.Cluster))
-	case !v.in.Excludes:
-		return words.New(words.OthersBringBack)
 	}
 	names, ids := v.named(dead)
+	if !v.in.Excludes {
+		return words.New(words.OthersBringBack, "nodes", names, "ignore", hostid.Join(v.ignoring(dead)))
+	}
 	return words.New(words.OthersExclude, "nodes", names, "check",
 		CheckOthersUp).Do(append(v.nodetool(from, "excludenode"), ids...))
+}
+
+// ignoring returns the list of ignored nodes with these, which replaces the present list.
+func (v *rowEvidence) ignoring(dead []hostid.ID) []hostid.ID {
+	return slices.Concat(slices.Sorted(maps.Keys(v.ignored)), dead)
 }
 
 // named returns the names and the host IDs of nodes.
@@ -172,30 +179,32 @@ func (v *rowEvidence) nodetool(member, command string) words.Command {
 // host ID that no member here has may be banned.
 func (v *rowEvidence) banned(id hostid.ID, orphan func(hostid.ID) bool) (dead []hostid.ID, from string,
 	why words.Message) {
-	var living []string
+	dead, living := v.down(id, orphan)
+	if len(living) > 0 {
+		names, _ := v.named(living)
+		return nil, "", words.New(words.GhostOthersMayReturn, "least", v.leastDown(), "nodes", names)
+	}
 	for _, other := range v.expected() {
-		if other == id {
-			continue
+		if t := v.of(other); other != id && t.Total() == len(t.Up) && v.names[other].Member != "" {
+			return dead, v.names[other].Member, words.Message{}
 		}
-		t := v.of(other)
+	}
+	return nil, "", words.New(words.GhostNoNodeToRemoveFrom)
+}
+
+// down returns the nodes, other than id, that a row has DOWN: the dead ones, which a command may
+// ban, and those that may return. Both are sorted.
+func (v *rowEvidence) down(id hostid.ID, orphan func(hostid.ID) bool) (dead, living []hostid.ID) {
+	for _, other := range v.expected() {
 		switch {
-		case len(t.Down) > 0 && v.dead(other) && v.lost(other, orphan):
+		case other == id || len(v.of(other).Down) == 0:
+		case v.dead(other) && v.lost(other, orphan):
 			dead = append(dead, other)
-		case len(t.Down) > 0:
-			living = append(living, v.name(other))
-		case from == "" && t.Total() == len(t.Up) && v.names[other].Member != "":
-			from = v.names[other].Member
+		default:
+			living = append(living, other)
 		}
 	}
-	slices.Sort(dead)
-	switch {
-	case len(living) > 0:
-		slices.Sort(living)
-		return nil, "", words.New(words.GhostOthersMayReturn, "least", v.leastDown(), "nodes", living)
-	case from == "":
-		return nil, "", words.New(words.GhostNoNodeToRemoveFrom)
-	}
-	return dead, from, words.Message{}
+	return dead, living
 }
 
 // lost reports whether something shows that the node cannot come back: no member has it, a user has

@@ -83,7 +83,7 @@ func (m *machine) joining(id hostid.ID, waiting []words.Message) Step {
 			s.Cure = unrecorded(in, m.original)
 		}
 		if s.Cure.IsZero() {
-			s.Cure = volumeLost(in)
+			s.Cure = unscheduled(in)
 		}
 		return s
 	}
@@ -93,15 +93,16 @@ func (m *machine) joining(id hostid.ID, waiting []words.Message) Step {
 	if how := in.Self.Joining(); !how.IsZero() {
 		s.Waiting = append(slices.Clip(s.Waiting), how)
 	}
-	s.Message, s.Cure = words.New(words.WaitJoin, "node", id, "pod", p.Name), volumeLost(in)
+	s.Message, s.Cure = words.New(words.WaitJoin, "node", id, "pod", p.Name), unscheduled(in)
+	lost := s.Cure.Code == words.CureVolumeLost
 	switch {
-	case s.Cure.IsZero() && len(in.Barrier) == 0:
+	case s.Cure.IsZero() && len(in.Barrier) == 0 && in.Self.Scheduled():
 		s.Cure = m.unheard(id)
-	case !s.Cure.IsZero() && newcomerIsMember(in, m.original, id) && in.Self.RecordedID() == id:
+	case lost && newcomerIsMember(in, m.original, id) && in.Self.RecordedID() == id:
 		// Another attempt at the original would find nothing to replace.
 		s.Cure = words.Message{Code: words.CureNewcomerLost, Params: s.Cure.Params}.Do(
 			words.Scylla(in.Namespace, "replace", string(id)))
-	case m.attemptJoined():
+	case m.attemptJoined() && (lost || s.Cure.IsZero()):
 		// The new node has joined, so another attempt never starts.
 		s.Cure = m.removedSince(id)
 	}
@@ -110,15 +111,11 @@ func (m *machine) joining(id hostid.ID, waiting []words.Message) Step {
 
 // removedSince is the remedy for a new node that had joined and was then removed, as by nodetool
 // removenode. Fresh rows of all nodes list neither it nor the original. Zero if a row is missing,
-// but for those of dead nodes that are to be replaced: they wait for the end of this replacement.
+// but for those of dead nodes that cannot come back: they wait for the end of this replacement.
 func (m *machine) removedSince(id hostid.ID) words.Message {
-	ignored := slices.Clone(m.rec.IgnoreDead)
-	if down, asked := othersToReplace(m.in, m.original, id); asked {
-		for _, o := range down {
-			ignored = append(ignored, string(o))
-		}
-	}
-	v := &verifier{rowEvidence: newOpinions(m.in, m.original, id, ignored), rec: m.rec, resume: true}
+	_, dead := othersDown(m.in, m.original, id)
+	v := &verifier{rowEvidence: newOpinions(m.in, m.original, id, slices.Concat(m.rec.IgnoreDead, hostid.Texts(dead))),
+		rec: m.rec, resume: true}
 	if v.checkRows().result != OK || v.of(id).Listing() > 0 || v.of(m.original).Listing() > 0 {
 		return words.Message{}
 	}
@@ -152,23 +149,20 @@ func (m *machine) unheard(id hostid.ID) words.Message {
 		words.Scylla(in.Namespace, "describe", in.Self.Member))
 }
 
-// volumeLost is the remedy for a new Pod that cannot be scheduled because its new volume is on a
-// deleted Kubernetes node: only another attempt deletes that PVC. Zero if this is not certain: a
-// PVC without a volume may get one anywhere, and a recent Pod is still being scheduled. If the
-// scheduler gives another reason (no room, a cordon), the volume may be intact, so a person
-// decides.
-func volumeLost(in *Input) words.Message {
+// unscheduled is the remedy for a new Pod without a Kubernetes node: another attempt if its new
+// volume is gone, because only that deletes its PVC. Otherwise the volume may be intact, whatever
+// the scheduler reports (no room, a cordon, a Kubernetes node that is not Ready), and the step
+// deletes nothing. Zero while a recent Pod is still being scheduled.
+func unscheduled(in *Input) words.Message {
 	created := in.Self.Pod.CreationTimestamp.Time
-	if in.Self.Scheduled() || created.IsZero() || in.Now.Sub(created) <= overdue {
+	switch {
+	case in.Self.Scheduled() || created.IsZero() || in.Now.Sub(created) <= overdue,
+		slices.ContainsFunc(in.Claims, goes):
 		return words.Message{}
+	case in.VolumeGone.IsZero():
+		return in.Unscheduled
 	}
-	for _, c := range in.Claims {
-		if c.Spec.VolumeName != "" && !goes(c) {
-			return words.New(words.CureVolumeLost, "volume", c.Spec.VolumeName, "claim",
-				c.Name).Do(resumeCommand(in, nil))
-		}
-	}
-	return words.Message{}
+	return words.New(words.CureVolumeLost, "why", in.VolumeGone).Do(resumeCommand(in, nil))
 }
 
 // unrecorded is the remedy for a new node that joined and was lost before the controller recorded
@@ -181,9 +175,9 @@ func unrecorded(in *Input, original hostid.ID) words.Message {
 	record := words.Kubectl(in.Namespace, "annotate", "--overwrite", "service", in.Self.Member, api.AnnotationHostID+
 		"="+string(in.Unrecorded))
 	replace := words.Scylla(in.Namespace, "replace", string(in.Unrecorded))
-	if lost := volumeLost(in); !lost.IsZero() {
-		return words.New(words.CureUnrecordedLost, "node", in.Unrecorded, "member", in.Self.Member, "volume",
-			lost.Params["volume"], "claim", lost.Params["claim"]).Do(record, replace)
+	if unscheduled(in).Code == words.CureVolumeLost {
+		return words.New(words.CureUnrecordedLost, "node", in.Unrecorded, "member", in.Self.Member, "why",
+			in.VolumeGone).Do(record, replace)
 	}
 	if len(in.Barrier) == 0 {
 		return words.Message{}
@@ -191,31 +185,14 @@ func unrecorded(in *Input, original hostid.ID) words.Message {
 	return words.New(words.CureRecordNewcomer, "node", in.Unrecorded, "member", in.Self.Member).Do(record, replace)
 }
 
-// withoutTheOther is the remedy for a new node whose barrier waits for another dead node, if a
-// replacement of that node is requested. The request is a person's statement that the other node is
-// lost. Zero without such a request.
+// withoutTheOther is the remedy for a new node whose barrier waits for other dead nodes, if
+// something shows of each that it cannot come back.
 func withoutTheOther(in *Input, original hostid.ID) words.Message {
-	if len(in.Barrier) == 0 {
+	names, ignore := othersDown(in, original, "")
+	if len(in.Barrier) == 0 || len(ignore) == 0 {
 		return words.Message{}
 	}
-	if _, asked := othersToReplace(in, original, ""); !asked {
-		return words.Message{}
-	}
-	names, ids, _ := othersDown(in, original, "")
-	return words.New(words.CureIgnoreOther, "nodes", names).Do(resumeCommand(in, ids))
-}
-
-// othersToReplace returns the other dead nodes; all is true if there are some, and a replacement of
-// each is requested.
-func othersToReplace(in *Input, original, newcomer hostid.ID) (down []hostid.ID, all bool) {
-	asked := map[hostid.ID]bool{}
-	for _, o := range in.Others {
-		id := o.RecordedID()
-		asked[id] = asked[id] || RecordOf(o).Requested
-	}
-	names, ids, _ := othersDown(in, original, newcomer)
-	down = ids[len(ids)-len(names):]
-	return down, len(down) > 0 && !slices.ContainsFunc(down, func(id hostid.ID) bool { return !asked[id] })
+	return words.New(words.CureIgnoreOther, "nodes", names).Do(resumeCommand(in, ignore))
 }
 
 // standstill returns why ScyllaDB does not run on the new Pod, or why the Pod is not Ready.

@@ -90,17 +90,9 @@ func TestNext(t *testing.T) {
 		"new Pod starts": {newPod(), ActionWaitJoin, "no host ID yet"},
 		"the barrier's word is passed on": {change(newPod(), func(in *Input) { in.Self.Waiting = waitsFor("init container scylladb-bootstrap-barrier is running") }),
 			ActionWaitJoin, "bootstrap-barrier"},
-		"waits for another whose replacement waits for it": {change(setCell(newPod(), "*", hostB, matrix.Down, 0), func(in *Input) {
-			in.Barrier = []words.Message{words.New("NodeDown")}
-			for i := range in.Others {
-				if in.Others[i].HostID == hostB {
-					in.Others[i].Service.Labels[api.LabelReplace] = ""
-				}
-			}
-		}), ActionWaitJoin, "replace resume demo-d-0 --ignore-dead=" + hostB},
 		"its new volume is on a Kubernetes node that is gone": {noNode(newPod(), 2*time.Minute), ActionWaitJoin,
-			"is permanently lost, start again with an empty volume, which cannot be undone: kubectl scylla replace resume demo-d-0 -n scylla"},
-		"the same while it joined":       {noNode(joining(matrix.StateReplacing, false), 2*time.Minute), ActionWaitJoin, "volume pv-8 of PersistentVolumeClaim data-demo-d-0"},
+			"start again with an empty volume, because its volume pv-8 is on Kubernetes node k8, which no longer exists; this cannot be undone: kubectl scylla replace resume demo-d-0 -n scylla"},
+		"the same while it joined":       {noNode(joining(matrix.StateReplacing, false), 2*time.Minute), ActionWaitJoin, "replace resume demo-d-0 -n scylla"},
 		"streams":                        {joining(matrix.StateReplacing, false), ActionWaitJoin, "owns no tokens yet (mode BOOTSTRAP)"},
 		"normal but not by its own word": {joining(matrix.StateNormal, false), ActionWaitJoin, "owns no tokens"},
 		"one row does not have it UP": {setCell(joined(), "demo-b-0", hostNew, matrix.Unknown, 0), ActionWaitJoin,
@@ -378,11 +370,12 @@ func TestChecks(t *testing.T) {
 		}), CheckOthersUp, OK, "each of the 3 other nodes"},
 		"a host ID without member":          {setCell(requested(), "demo-a-0", hostNew, matrix.Up, 0), CheckRows, Unknown, "eeeeeeee has no status report"},
 		"another node down":                 {setCell(requested(), "demo-a-0", hostB, matrix.Down, 0), CheckOthersUp, Failed, "demo-a-0 (aaaaaaaa) sees demo-b-0 (bbbbbbbb) DOWN"},
-		"NoHarm17: another node is dead":    {change(excludes(0), lost("demo-c-0")), CheckOthersUp, Failed, "exclude it: that bans it permanently, and a join still requires every node UP, until it is replaced or removed: kubectl scylla nodetool demo-a-0 -n scylla -- excludenode " + hostC},
+		"NoHarm17: another node is dead":    {change(excludes(0), lost("demo-c-0")), CheckOthersUp, Failed, "exclude demo-c-0 (cccccccc), whose data is lost: that bans it permanently, and a join still requires every node UP, until it is replaced or removed: kubectl scylla nodetool demo-a-0 -n scylla -- excludenode " + hostC},
 		"NoHarm17: another may return":      {excludes(time.Second), CheckOthersUp, Failed, "bring these nodes back first: check why and for how long they are DOWN: kubectl scylla status demo -n scylla"},
 		"NoHarm17: only DOWN":               {excludes(0), CheckOthersUp, Failed, "bring these nodes back first: check why and for how long they are DOWN: kubectl scylla status demo -n scylla"},
 		"NoHarm17: it is to be replaced":    {change(excludes(0), func(in *Input) { in.Others[2].Service.Labels[api.LabelReplace] = "" }), CheckOthersUp, Failed, "excludenode " + hostC},
-		"NoHarm17: the same, before 2026.1": {change(excludes(0), old, lost("demo-c-0")), CheckOthersUp, Failed, "bring these nodes back; if they are permanently lost, name them with --ignore-dead"},
+		"NoHarm17: the same, before 2026.1": {change(excludes(0), old, lost("demo-c-0")), CheckOthersUp, Failed, "bring these nodes back; or replace without demo-c-0 (cccccccc), whose data is lost: --ignore-dead=" + hostC},
+		"NoHarm17: and one is ignored":      {change(ignore(excludes(0), hostB), old, lost("demo-c-0")), CheckOthersUp, Failed, "--ignore-dead=" + hostB + "," + hostC},
 		"NoHarm17: may return, 2025.4":      {change(excludes(time.Second), old), CheckOthersUp, Failed, "bring these nodes back first: check why and for how long they are DOWN"},
 		"another node unknown":              {setCell(requested(), "demo-a-0", hostB, matrix.Unknown, 0), CheckOthersUp, Unknown, "does not report demo-b-0 (bbbbbbbb) UP"},
 		"two of five dead, one ignored":     {ignored(), CheckIgnoreList, OK, "demo-c-0 (cccccccc) is DOWN and will be ignored, and banned"},

@@ -98,8 +98,8 @@ func (r *Reading) Input(member string, now time.Time, newID string) *Input {
 			in.Budget = o.Budgets[0]
 		}
 	}
-	cause, object := c.OnlyUnscheduled(member)
-	in.Unscheduled, in.VolumeGone = WhileCause(c, member, cause, object), c.VolumeGone(member)
+	cause, object, usable := c.Unscheduled(member)
+	in.Unscheduled, in.VolumeUsable, in.VolumeGone = WhileCause(c, member, cause, object), usable, c.VolumeGone(member)
 	in.Ended = c.Halted(member).Code == words.ScyllaDBEnded
 	if !in.Paused.IsZero() {
 		in.Resume = HaltedStep(c, member, in.Paused.Code)

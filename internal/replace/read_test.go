@@ -295,6 +295,39 @@ func TestWhatAPodWaitsFor(t *testing.T) {
 	}
 }
 
+// The step for a Pod without a Kubernetes node brings the Kubernetes node of its volume back, unless that no longer exists. The member can be replaced only where
+// no Kubernetes node is known that can use its volume.
+func TestNoHarm17TheStepForAPodWithoutAKubernetesNode(t *testing.T) {
+	for state, want := range map[string]struct {
+		step   words.Code
+		usable bool
+		gone   words.Code
+	}{
+		cluster.KubernetesNodeReady:                         {words.MakeRoomOn, true, ""},
+		cluster.KubernetesNodeReady + ",SchedulingDisabled": {words.UncordonNode, true, ""},
+		cluster.KubernetesNodeNotReady:                      {words.MendKubernetesNode, false, ""},
+		cluster.KubernetesNodeGone:                          {"", false, words.VolumeOfGoneNode},
+		"":                                                  {words.MakeRoom, false, ""}, // it was not read
+	} {
+		pending := pod("b", says(hostB, "2025.2.1"))
+		pending.Annotations, pending.Spec.NodeName = nil, ""
+		pending.Status = corev1.PodStatus{Phase: corev1.PodPending, Conditions: []corev1.PodCondition{
+			{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonUnschedulable, Message: "0/3 nodes are available: 3 Insufficient cpu."},
+		}}
+		bound := claim("data-demo-b-0", "1")
+		bound.Spec.VolumeName = "pv-1"
+		c := load(t, service("a", hostA), service("b", hostB), set("b", "scylladb/scylla:2025.2.1"), pending, bound).Cluster
+		o := c.Objects
+		if state != "" {
+			o.Volumes, o.Machines = map[string][]string{"pv-1": {"k8"}}, map[string]string{"k8": state}
+		}
+		in := replace.Read(cluster.New(o, cluster.SourceAuto, now)).Input("demo-b-0", now, "id")
+		if in.Unscheduled.Code != want.step || in.VolumeUsable != want.usable || in.VolumeGone.Code != want.gone {
+			t.Errorf("%q: %q, usable %v, gone %q", state, in.Unscheduled.Code, in.VolumeUsable, in.VolumeGone.Code)
+		}
+	}
+}
+
 func TestOthersHaveTheirPodsWord(t *testing.T) {
 	in := load(t, service("a", hostA), service("b", hostB), pod("a", says(hostC, "2025.2.1"))).Input("demo-b-0", now, "id")
 	if len(in.Others) != 1 || in.Others[0].RecordedID() != hostA || in.Others[0].Says().HostID != hostC {

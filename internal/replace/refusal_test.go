@@ -173,6 +173,8 @@ func TestCures(t *testing.T) {
 		"all others UP": {change(newPod(), says("RolledBack")), "resume the replacement; this deletes the new volume, which cannot be reused, and cannot be undone: " + resume + ns},
 		"another node down": {thirdDown(says("JoinCancelled")),
 			"the new volume cannot be reused. Bring demo-c-0 (cccccccc) back first, then resume, which cannot be undone: " + resume + ns + "\n"},
+		"another node down in one row": {change(setCell(newPod(), "demo-a-0", hostC, matrix.Down, 0), says("JoinCancelled"), volumeGone),
+			"Bring demo-c-0 (cccccccc) back first, then resume, which cannot be undone: " + resume + ns + "\n"},
 		"another node down, whose volume is gone": {thirdDown(says("JoinCancelled"), volumeGone),
 			"then resume, which cannot be undone: " + resume + ns + "; or continue without demo-c-0 (cccccccc), whose data is lost: " + resume + " --ignore-dead=" + hostC + ns},
 		"another node down, whose volume is gone, one ignored": {thirdDown(says("JoinCancelled"), volumeGone, func(in *Input) {
@@ -280,13 +282,46 @@ func TestGhostsDoNotDependOnTheMember(t *testing.T) {
 	}
 }
 
-// noNode: the new Pod was made again age ago, and no Kubernetes node takes it; its new volume is bound.
+// A new node whose barrier waits for another node goes on without it only where something shows that the other one cannot come back: neither a request alone nor
+// DOWN shows that. ScyllaDB bans the nodes that a replacement ignores.
+func TestNoHarm17WithoutTheOther(t *testing.T) {
+	waits := func(changes ...func(*Input)) Input {
+		return change(change(setCell(newPod(), "*", hostB, matrix.Down, 0), func(in *Input) { in.Barrier = []words.Message{words.New("NodeDown")} }), changes...)
+	}
+	asked := func(in *Input) { in.Others[1].Service.Labels[api.LabelReplace] = "" }
+	cell := func(reporter, id string, status matrix.Status) func(*Input) {
+		return func(in *Input) { *in = setCell(*in, reporter, id, status, 0) }
+	}
+	const without = "continue without demo-b-0 (bbbbbbbb), whose data is lost, which cannot be undone: kubectl scylla replace resume demo-d-0 --ignore-dead=" +
+		hostB + " -n scylla; then also replace it"
+	for name, tc := range map[string]struct {
+		in   Input
+		want string
+	}{
+		"its replacement is requested":         {waits(asked), without},
+		"its volume is gone":                   {waits(func(in *Input) { in.Gone = []string{"demo-b-0"} }), without},
+		"it is only DOWN":                      {waits(), ""},
+		"it is requested, and UP by one row":   {waits(asked, cell("demo-c-0", hostB, matrix.Up)), ""},
+		"it is requested, and DOWN for a time": {waits(asked, func(in *Input) { in.Dead = time.Hour }), ""},
+		"a third one is only DOWN":             {waits(asked, cell("demo-a-0", hostC, matrix.Down)), ""},
+		"the barrier does not wait":            {waits(asked, func(in *Input) { in.Barrier = nil }), ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if s := Next(tc.in); s.Action != ActionWaitJoin || words.Text(s.Cure) != tc.want {
+				t.Errorf("%s: %q, want %q", s.Action, words.Text(s.Cure), tc.want)
+			}
+		})
+	}
+}
+
+// noNode: the new Pod was made again age ago, and no Kubernetes node takes it; that of its new volume is gone.
 func noNode(in Input, age time.Duration) Input {
 	return change(in, func(in *Input) {
 		in.Self.Pod.Spec.NodeName = ""
 		made(in.Self.Pod, in.Now.Add(-age))
 		in.Self.Waiting = waitsFor("scheduling: 3 node(s) didn't match PersistentVolume's node affinity")
 		in.Claims[0].Spec.VolumeName = "pv-8"
+		in.VolumeGone = words.New(words.VolumeOfGoneNode, "volume", "pv-8", "kubernetesNode", "k8")
 	})
 }
 
@@ -306,7 +341,12 @@ func removedMember() Input {
 	})
 }
 
-// Another attempt is offered only where the new volume keeps the Pod from every Kubernetes node.
+// maybeIntact: nothing shows that the new volume of the Pod without a Kubernetes node is gone.
+func maybeIntact(in *Input) {
+	in.VolumeGone, in.Unscheduled = words.Message{}, words.New(words.MendKubernetesNode, "kubernetesNode", "k8")
+}
+
+// Another attempt is offered only where the new volume is gone: no reason of the scheduler shows that.
 func TestVolumeLost(t *testing.T) {
 	for name, tc := range map[string]struct {
 		in   Input
@@ -314,7 +354,12 @@ func TestVolumeLost(t *testing.T) {
 	}{
 		"made anew, its volume is bound":    {noNode(newPod(), overdue+time.Second), words.CureVolumeLost},
 		"just made":                         {noNode(newPod(), overdue), ""},
-		"no volume yet":                     {change(noNode(newPod(), time.Hour), func(in *Input) { in.Claims[0].Spec.VolumeName = "" }), ""},
+		"its volume may be intact":          {change(noNode(newPod(), time.Hour), maybeIntact), words.MendKubernetesNode},
+		"while the new node joins":          {change(noNode(joining(matrix.StateReplacing, false), time.Hour), maybeIntact), words.MendKubernetesNode},
+		"while the new node is a member":    {change(lostMember(), maybeIntact), words.MendKubernetesNode},
+		"while it was removed":              {change(removedMember(), maybeIntact), words.MendKubernetesNode},
+		"while nobody recorded it":          {change(unrecordedNode(noNode(joined(), time.Hour)), maybeIntact), words.MendKubernetesNode},
+		"with the Scylla Operator":          {change(noNode(operatorBegun(), time.Hour), maybeIntact, func(in *Input) { in.Operator = true }), words.MendKubernetesNode},
 		"the claim goes":                    {change(noNode(newPod(), time.Hour), func(in *Input) { deleting(in.Claims[0]) }), ""},
 		"placed":                            {change(noNode(newPod(), time.Hour), func(in *Input) { in.Self.Pod.Spec.NodeName = "k5" }), ""},
 		"the new node is a member":          {lostMember(), words.CureNewcomerLost},

@@ -57,8 +57,10 @@ type Input struct {
 	Claims []*corev1.PersistentVolumeClaim
 	// VolumeGone is the evidence that the member's volume no longer exists; zero without any.
 	VolumeGone words.Message
-	// Unscheduled is the step for an unschedulable Pod whose volume can be used; else zero.
-	Unscheduled words.Message
+	// Unscheduled is the step for a Pod without a Kubernetes node, unless its volume is gone; else
+	// zero. VolumeUsable is true if an existing Kubernetes node is known to be able to use it.
+	Unscheduled  words.Message
+	VolumeUsable bool
 	// Paused is why the running ScyllaDB serves no clients: it was drained, or is in maintenance
 	// mode. Resume is the remedy. Both are zero otherwise.
 	Paused, Resume words.Message

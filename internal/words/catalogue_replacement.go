@@ -170,11 +170,11 @@ var (
 	NodeSeenDownBy  = define("NodeSeenDownBy", "{by&} {by?sees|see} {node} DOWN")
 	NodeNotSaidUp   = define("NodeNotSaidUp", "{by&} {by?does|do} not report {node} UP")
 	OthersExclude   = define("OthersExclude",
-		"bring these nodes back; if {nodes&} {nodes?is|are} lost, exclude {nodes?it|them}: that bans {nodes?it|them} permanently, and a join still requires every node UP, until {nodes?it is|they are} replaced or removed: {1}; then replace with --skip-check={check}")
+		"bring these nodes back; or exclude {nodes&}, whose data is lost: that bans {nodes?it|them} permanently, and a join still requires every node UP, until {nodes?it is|they are} replaced or removed: {1}; then replace with --skip-check={check}")
 	OthersBringBackOnly = define("OthersBringBackOnly",
 		"bring these nodes back first[: check why and for how long they are DOWN: {1}][; {manager} cannot make one node ignore others]")
 	OthersBringBack = define("OthersBringBack",
-		"bring these nodes back; if they are permanently lost, name them with --ignore-dead")
+		"bring these nodes back; or replace without {nodes&}, whose data is lost: --ignore-dead={ignore}")
 	OthersWait  = define("OthersWait", "check which nodes do not see each other UP[: {1}]")
 	OtherIsUp   = define("OtherIsUp", "the other node is UP")
 	OthersAreUp = define("OthersAreUp",
@@ -402,9 +402,9 @@ var (
 	CureResume = define("CureResume",
 		"resume the replacement; this deletes the new volume, which cannot be reused, and cannot be undone: {1}")
 	CureIgnoreOther = define("CureIgnoreOther",
-		"{nodes&} must also be replaced, and {nodes?waits|wait} for this replacement. If {nodes?it is|they are} permanently lost, continue without {nodes?it|them}, which cannot be undone: {1}")
+		"continue without {nodes&}, whose data is lost, which cannot be undone: {1}; then also replace {nodes?it|them}")
 	CureVolumeLost = define("CureVolumeLost",
-		"if the Kubernetes node with volume {volume} of PersistentVolumeClaim {claim} is permanently lost, start again with an empty volume, which cannot be undone: {1}")
+		"start again with an empty volume, because {why}; this cannot be undone: {1}")
 	CureStartAsNew = define("CureStartAsNew",
 		"neither the replaced node nor the new one is a member any more: nothing is left to replace. Remove the request from {member} and let it join as a new node on an empty volume, which cannot be undone: {1}; then: {2}; then: {3}; then: {4}")
 	CureNewSeeds = define("CureNewSeeds",
@@ -412,11 +412,11 @@ var (
 	CureUnheard = define("CureUnheard",
 		"no node knows new node {node}: delete nothing yet. Once its log has \"found no local group 0. Discovering\", recreating its Pod does not help: the outdated seed addresses are stored on its volume. Check its progress, and whether a node lists it: {1}; {2}")
 	CureNewcomerLost = define("CureNewcomerLost",
-		"the new node is already a member. If the Kubernetes node with volume {volume} of PersistentVolumeClaim {claim} is permanently lost, replace the new node's own host ID, which cannot be undone: {1}")
+		"replace the new node's own host ID, because it is already a member, and {why}; this cannot be undone: {1}")
 	CureRecordNewcomer = define("CureRecordNewcomer",
 		"{node} has replaced the original, and its Pod and volume were deleted before its host ID was recorded. Record it on the Service of {member}, then replace it, which cannot be undone: {1}; then: {2}")
 	CureUnrecordedLost = define("CureUnrecordedLost",
-		"{node} has replaced the original, and its host ID was not recorded. If the Kubernetes node with volume {volume} of PersistentVolumeClaim {claim} is permanently lost, record the host ID on the Service of {member}, then replace it, which cannot be undone: {1}; then: {2}")
+		"{node} has replaced the original, and {why}. Its host ID was not recorded: record it on the Service of {member}, then replace it, which cannot be undone: {1}; then: {2}")
 	CureResumeAfter = define("CureResumeAfter",
 		"the new volume cannot be reused. Bring {nodes&} back first, then resume, which cannot be undone: {1}[; or continue without {lost&}, whose data is lost: {2}]")
 	CureBringBack = define("CureBringBack",

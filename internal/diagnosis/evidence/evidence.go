@@ -166,10 +166,10 @@ var table = []Item{
 			"a majority of fresh status reports that show the node DOWN, none UP", Volume: Lost},
 	{Code: NewVolumeLost, Origin: Kubernetes,
 		Field: "the PVC in phase Lost, or its PersistentVolume bound to a Kubernetes node that no longer exists, and " +
-			"a member Service that records no host ID, or one that no report lists, by fresh reports of a majority",
+			"a member Service that records no host ID, or one that no report lists, by fresh reports of a majority, " +
+			"or an open replacement whose new Pod has no Kubernetes node",
 		Volume: Lost},
-	{Code: VolumeUnreachable, Origin: Kubernetes,
-		Field: "a PersistentVolume bound to the PVC, and an unschedulable Pod", Volume: Unknown},
+	{Code: VolumeEmpty, Origin: Disk, Field: "no file, as the member's barrier records on its Pod", Volume: Unknown},
 	{Code: VolumeDeleting, Origin: Kubernetes,
 		Field: "deletionTimestamp of the member's PVC, whose Pod still runs", Volume: Unknown},
 	{Code: KubernetesNodeNotReady, Origin: Kubernetes,
@@ -192,7 +192,7 @@ const (
 	TopologyLeft        = "TopologyLeft"
 	VolumeOfNoneOrOther = "VolumeOfNoneOrOther"
 	ReplacementOpen     = "ReplacementOpenHere"
-	VolumeUnreachable   = "VolumeUnreachable"
+	VolumeEmpty         = "VolumeEmpty"
 	VolumeDeleting      = "VolumeDeleting"
 	VolumeLost          = "VolumeLost"
 	NewVolumeLost       = "NewVolumeLost"
@@ -257,12 +257,13 @@ func Steps() []Step {
 		{"DiscardClaimOf", append(lost(), DiskDecommissioned, words.JoinOperationFailed, NotListed)},
 		{"BannedBefore", append(lost(), DiskDecommissioned, words.JoinOperationFailed)},
 		{"CureResume", append(lost(), words.JoinOperationFailed)},
-		{"CureResumeAfter", append(lost(), words.JoinOperationFailed)},
-		{"CureBringBackOrResume", []words.Code{VolumeLost, ReplacementOpen}},
-		{"CureIgnoreOther", []words.Code{ReplacementOpen}},
-		{"CureVolumeLost", []words.Code{VolumeUnreachable}},
-		{"CureNewcomerLost", []words.Code{ListedMember}},
-		{"CureUnrecordedLost", []words.Code{ListedMember}},
+		// its second command, which ignores other nodes, rests on the last three
+		{"CureResumeAfter", append(append(lost(), words.JoinOperationFailed), noReturn()...)},
+		{"CureBringBackOrResume", noReturn()},
+		{"CureIgnoreOther", noReturn()},
+		{"CureVolumeLost", []words.Code{NewVolumeLost}},
+		{"CureNewcomerLost", []words.Code{NewVolumeLost}},
+		{"CureUnrecordedLost", []words.Code{NewVolumeLost}},
 		{"CureNewcomerIsMember", []words.Code{ListedMember}},
 		{"CureRecordNewcomer", []words.Code{ListedMember}},
 		{"CureStartAsNew", []words.Code{NotListed}},
@@ -327,6 +328,9 @@ func lost() []words.Code {
 	}
 	return out
 }
+
+// noReturn are the objects that show that a node which is DOWN cannot come back.
+func noReturn() []words.Code { return []words.Code{VolumeLost, VolumeEmpty, ReplacementOpen} }
 
 // Lost returns what the evidence shows to be lost.
 func (e Item) Lost() words.Code {
