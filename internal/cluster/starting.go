@@ -175,13 +175,6 @@ func (c *Cluster) Unscheduled(member string) (cause Cause, object string, usable
 	return cause, object, moves || pinned && n.State == KubernetesNodeReady || n.State == KubernetesNodeReady+cordoned
 }
 
-// MachineGone reports whether a Kubernetes node has not been Ready for the health policy's time: it
-// may not return. False before, or if that time is unknown.
-func (c *Cluster) MachineGone(name string) bool {
-	since := c.NotReadySince[name]
-	return !since.IsZero() && !c.TakenAt.IsZero() && c.TakenAt.Sub(since) >= c.HealthPolicy().Dead.Duration
-}
-
 // notReadySince returns since when a Pod has not been Ready, or has had no Kubernetes node; zero if
 // neither is known.
 func notReadySince(pod *corev1.Pod) time.Time {

@@ -449,18 +449,14 @@ func (s *scene) kubernetesNodes() {
 	}
 	for _, machine := range order {
 		nodes := on[machine]
-		f := s.add(Finding{
+		s.give(s.add(Finding{
 			Kind: KubernetesNodeDown, Scope: Scope{Level: LevelKubernetesNode, KubernetesNode: machine,
 				Nodes: s.refs(nodes)},
 			Message:  words.New(words.FindingKubernetesNodeDown, "kubernetesNode", machine, "nodes", s.names(nodes)),
 			Evidence: s.numbers(&s.nodes[nodes[0]]),
 			Step: s.do(words.MendKubernetesNode, evidence.Facts{"kubernetesNode": machine}, "kubernetesNode",
 				machine),
-		})
-		if step := s.step(&s.nodes[nodes[0]]); len(nodes) == 1 && step.Code == words.MendOrReplace {
-			f.Step = step // with several nodes, none can be replaced while the others are DOWN
-		}
-		s.give(f, nodes)
+		}), nodes)
 	}
 }
 

@@ -168,10 +168,6 @@ var helps = []rule{
 	seeIfRemoved,
 	{steps: one(words.StartMember), when: func(a *asked) bool { return a.n == nil || a.n.HostID == "" },
 		take: of(words.StartMember, "node")},
-	{steps: one(words.OrphansFirst), when: whileOrphaned((*asked).machineIsGone)},
-	{steps: one(words.MendKubernetesNode), take: of(words.MendKubernetesNode, "kubernetesNode"),
-		when: func(a *asked) bool { return a.machineIsGone() && !a.later().IsZero() }}, // a replacement would wait
-	{steps: one(words.MendOrReplace), when: (*asked).machineIsGone, take: of(words.MendOrReplace, "kubernetesNode")},
 	{steps: []words.Code{words.ResumeReplacement, words.ReplacementWaits, words.RemoveGhost, words.GhostCannotGo,
 		words.ScaleBack, words.ScaleBackOrLook, words.SeeLeftVolume},
 		take: func(a *asked) words.Message { return a.Known.Steps[a.n.HostID] }},

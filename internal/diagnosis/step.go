@@ -457,12 +457,6 @@ func (a *asked) isFaulty() bool {
 		a.n.Row.Trouble.Fault(a.c.Containers().Container(a.n.Member)) == matrix.FaultScyllaDB
 }
 
-// machineIsGone reports whether the node is Dead by the matrix, and its Kubernetes node has not
-// been Ready for as long: it may not return.
-func (a *asked) machineIsGone() bool {
-	return a.cause == cluster.CauseKubernetesNode && a.c.MachineGone(a.object) && a.m.Dead(a.n.HostID)
-}
-
 func (a *asked) whileCause() words.Message {
 	return replace.WhileCause(a.c, a.n.Member, a.cause, a.object)
 }

@@ -221,9 +221,7 @@ var (
 	SeeDecommissioned = define("SeeDecommissioned",
 		"do not scale its rack down and do not upgrade the Scylla Operator until you know which is right. Check what the nodes list: {1}; and who set the label: {2}")
 	MendKubernetesNode = define("MendKubernetesNode", "check Kubernetes node {kubernetesNode} and bring it back: {1}")
-	MendOrReplace      = define("MendOrReplace",
-		"check Kubernetes node {kubernetesNode} and bring it back: {1}; if it will not return, replace its ScyllaDB node, which cannot be undone: {2}")
-	UncordonNode = define("UncordonNode",
+	UncordonNode       = define("UncordonNode",
 		"uncordon Kubernetes node {kubernetesNode}, which has its volume, when its maintenance is finished: {1}")
 
 	// Tasks after an operation.

@@ -239,9 +239,9 @@ func TestText(t *testing.T) {
 
 func TestPartsTellCommandsApart(t *testing.T) {
 	t.Parallel()
-	m := words.New(words.MendOrReplace, "kubernetesNode", "k1").Do(words.Kubectl("demo", "logs", "a", "-c", "scylla"), words.Scylla("demo", "replace", "1"))
+	m := words.New(words.CureUnrecordedLost, "node", "n", "member", "m", "why", "w").Do(words.Kubectl("demo", "logs", "a", "-c", "scylla"), words.Scylla("demo", "replace", "1"))
 	want := []words.Part{
-		{Text: "check Kubernetes node k1 and bring it back: "}, {Text: "kubectl logs a -c scylla -n demo", Command: true}, {Text: "; if it will not return, replace its ScyllaDB node, which cannot be undone: "}, {Text: "kubectl scylla replace 1 -n demo", Command: true},
+		{Text: "n has replaced the original, and w. Its host ID was not recorded: record it on the Service of m, then replace it, which cannot be undone: "}, {Text: "kubectl logs a -c scylla -n demo", Command: true}, {Text: "; then: "}, {Text: "kubectl scylla replace 1 -n demo", Command: true},
 	}
 	if diff := cmp.Diff(want, words.Printer{}.Parts(m)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

@@ -147,13 +147,13 @@ func TestNoHarm5AVolumeOnAReadyKubernetesNodeIsNotReplaced(t *testing.T) {
 			cluster: pending(onlyDown(member, "disk")).Add(machine("disk", corev1.ConditionUnknown, time.Minute, false)), want: "check Kubernetes node disk and bring it back: kubectl describe node disk",
 		},
 		"its volume is on a Kubernetes node that is away for long": {
-			cluster: pending(onlyDown(member, "disk")).Add(machine("disk", corev1.ConditionUnknown, time.Hour, false)), want: "if it will not return, replace its ScyllaDB node, which cannot be undone: " + replace, replaces: true,
+			cluster: pending(onlyDown(member, "disk")).Add(machine("disk", corev1.ConditionUnknown, time.Hour, false)), want: "check Kubernetes node disk and bring it back: kubectl describe node disk",
 		},
 		"its Pod is on a Kubernetes node that is away for a minute": {
 			cluster: on(onlyDown(member, "disk"), "disk").Add(machine("disk", corev1.ConditionUnknown, time.Minute, false)), want: "check Kubernetes node disk and bring it back: kubectl describe node disk",
 		},
 		"its Pod is on a Kubernetes node that is away for long": {
-			cluster: on(onlyDown(member, "disk"), "disk").Add(machine("disk", corev1.ConditionUnknown, time.Hour, false)), want: "if it will not return, replace its ScyllaDB node, which cannot be undone: " + replace, replaces: true,
+			cluster: on(onlyDown(member, "disk"), "disk").Add(machine("disk", corev1.ConditionUnknown, time.Hour, false)), want: "check Kubernetes node disk and bring it back: kubectl describe node disk",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -20,9 +20,8 @@ var mayReplace = map[string]string{
 	"test/e2e/testdata/script/reader.txtar":         "what a person types",
 	"test/e2e/testdata/script/replace.txtar":        "what a person types",
 
-	"test/simulation/testdata/incidents/operator-1349-first-member-empty.txt":      "its barrier finds an empty volume",
-	"test/simulation/testdata/incidents/operator-312-drained-and-uncordoned.txt":   "its barrier finds an empty volume",
-	"test/simulation/testdata/incidents/scylladb-8275-restarted-one-too-early.txt": "its machine has been lost for minutes",
+	"test/simulation/testdata/incidents/operator-1349-first-member-empty.txt":    "its barrier finds an empty volume",
+	"test/simulation/testdata/incidents/operator-312-drained-and-uncordoned.txt": "its barrier finds an empty volume",
 }
 
 var (

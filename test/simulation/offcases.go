@@ -59,7 +59,7 @@ func Cases() []Case {
 		{[]Off{OffFiles}, KnownLoss, seed(Permits, 7)},
 		{[]Off{OffSeeds}, SecondCluster, seed(Reports, 10)},
 		{[]Off{OffFounder}, SecondCluster, seed(Reports, 1)},
-		{[]Off{OffReport, OffPods}, KnownLoss, seed(Reports, 1)},
+		{[]Off{OffReport, OffPods}, KnownLoss, seed(Reports, 13)},
 		{[]Off{OffRest}, WrongStart, when(Permits, before(readCluster), 3, PodIsNotReady, short)},
 		{[]Off{OffRest}, WrongStart, when(Reports, before(readCluster), 1, PodIsNotReady, short)},
 		{[]Off{OffRest, OffHold}, WrongStart, when(Permits, before(readCluster), 1, PodIsNotReady, short)},

@@ -270,26 +270,15 @@ func changes(c words.Command) bool {
 
 // branches are what somebody finds who looks as the step says, by the step's code: which of its commands that person then runs. A step that is not here has no condition.
 var branches = map[words.Code]func(w *world, s printedStep, do []words.Command) []words.Command{
-	words.MendOrReplace: func(w *world, _ printedStep, do []words.Command) []words.Command {
-		if len(do) == 0 || !w.machineGone(w.memberOf(do[0][3])) { // of another one than the member that waits for it
-			return nil
-		}
-		return do
-	},
-	words.CureVolumeLost:     when(func(w *world, s printedStep) bool { return w.machineGone(s.about) }),
-	words.CureNewcomerLost:   when(func(w *world, s printedStep) bool { return w.machineGone(s.about) }),
-	words.CureUnrecordedLost: when(func(w *world, s printedStep) bool { return w.machineGone(s.about) }),
 	words.PodCannotEndCure: func(w *world, s printedStep, do []words.Command) []words.Command {
 		if !w.machineGone(s.about) {
 			return nil
 		}
 		return do[:1] // one of the two
 	},
-	words.CureIgnoreOther: when(func(w *world, s printedStep) bool { return len(w.otherLost(s.about)) > 0 }),
 	words.CureResumeAfter: func(_ *world, _ printedStep, do []words.Command) []words.Command {
 		return do[1:] // the other node comes back, or something shows that it is lost
 	},
-	words.OthersExclude: when(func(w *world, s printedStep) bool { return len(w.otherLost(s.about)) > 0 }),
 
 	words.TellVolume:       when((*world).ownVolume),
 	words.JoinNotRecorded:  when((*world).ownVolume),

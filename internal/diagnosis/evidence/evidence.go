@@ -269,7 +269,6 @@ func Steps() []Step {
 		{"CureStartAsNew", []words.Code{NotListed}},
 		{"ReplaceFormerNode", []words.Code{VolumeOfNoneOrOther}},
 		{"ReplaceLost", []words.Code{VolumeLost}},
-		{"MendOrReplace", []words.Code{MajorityDown}},
 		{"OperatorLetEvict", []words.Code{MajorityDown}},
 		{"RemoveReplacingLabel", []words.Code{ListedMember}},
 		{"RecordedHostIDRemoved", []words.Code{NotListed}},

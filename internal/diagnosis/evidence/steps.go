@@ -46,7 +46,6 @@ var commands = map[words.Code][]string{
 	words.ReplacedNodeLives:    {replaceHow},
 	words.ReplaceFormerNode:    {replaceNode},
 	words.ReplaceLost:          {replaceNode},
-	words.MendOrReplace:        {seeMachine, replaceNode},
 
 	words.WaitForRollback:       {seeLog},
 	words.WaitForJoin:           {seeLog},
