@@ -169,9 +169,9 @@ func (w *world) observeStart(s *process) {
 			if !down || id == s.replace || slices.Contains(s.ignore, id) {
 				continue
 			}
-			b.away[id] = w.now.Sub(since)
+			b.away[id] = s.pod.launcher.ended.Sub(since) // what supervisord starts again nothing judges
 			if at := w.eye.known[id]; !at.IsZero() {
-				b.known[id] = s.pod.launcher.ended.Sub(at) // what supervisord starts again nothing judges
+				b.known[id] = s.pod.launcher.ended.Sub(at)
 			}
 			if b.known[id] > knowable || b.away[id] > bound {
 				known = append(known, id)

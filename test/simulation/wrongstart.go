@@ -316,9 +316,10 @@ type sighted struct {
 }
 
 // judgeView that a controller has made, whether or not it is written: a permit stays until it is used, also one that was in a view before whose write failed.
-// A view that was made of an older cluster report is not judged: its write meets a conflict.
+// A view that was made of an older cluster report is not judged: its write meets a conflict. Nor is the view of a later leader, which one that has been
+// succeeded leaves as it is.
 func (w *world) judgeView(l *leader, v *api.StatusReportView) {
-	if l.cache.StatusReport != w.status {
+	if r := l.cache.StatusReport; r != w.status || l != w.control.leads && r != nil && view.StampOf(v) == view.StampOf(r.Status.View) {
 		return
 	}
 	before := l.issued
