@@ -18,7 +18,7 @@ var schedules = map[string]struct {
 	"nothing": {1, Permits, nil},
 	"the permit is for another claim between the two readings of the view":         {6, Permits, []Placed{{after(readCluster), 5, PermitOfClaim, 0, 0}}},
 	"a rollout begins while all have to stay UP":                                   {12, Reports, []Placed{{after(readCluster), 3, RolloutBegins, 1, 0}}},
-	"a Pod's row says DOWN before the report does":                                 {1, Permits, []Placed{{before(readCluster), 4, RowSaysDown, 0, 0}}},
+	"a Pod's row says DOWN before the report does":                                 {1, Permits, []Placed{{before(readPods), 1, RowSaysDown, 0, 0}}},
 	"the claim is deleted while its member waits":                                  {12, Permits, []Placed{{before(readLease), 1, ClaimGoes, 0, 52 * time.Second}}},
 	"the Pod is created again between the last readings of the Pods and of itself": {28, Permits, []Placed{{after(readPods), 1, PodIsNew, 0, 0}}},
 	"the view has a node as DOWN between its two readings":                         {8, Permits, []Placed{{after(readLease), 5, ViewDown, 0, 0}}},
