@@ -26,7 +26,7 @@ func (c *Cluster) StuckOldPod(member string) string {
 	if revision == "" || next == "" || revision == next {
 		return ""
 	}
-	if m := c.Member(member); m != nil && !m.HasJoined() && !m.StartedAt().IsZero() {
+	if m := c.Member(member); m != nil && !m.HasJoined() && !m.StartedAt().IsZero() && !m.WaitsInBarrier() {
 		return ""
 	}
 	for _, name := range MemberNames(set) {

@@ -48,6 +48,18 @@ func TestStepsOfReasons(t *testing.T) {
 			o.Read = cluster.KindPods | cluster.KindPVCs | cluster.KindStatefulSets
 		}
 	}
+	launched := func(annotation string) func(*cluster.Objects) { // the barrier of the old Pod has opened
+		return func(o *cluster.Objects) {
+			rollout("old")(o)
+			pod := &o.Pods[0]
+			o.Services = append(o.Services, corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "demo", Name: pod.Name, Labels: pod.Labels}})
+			pod.Annotations = map[string]string{api.AnnotationBarrier: annotation}
+			pod.Spec = corev1.PodSpec{InitContainers: []corev1.Container{{Name: api.ContainerBarrier}}, Containers: []corev1.Container{{Name: api.ContainerScyllaDB}}}
+			pod.Status.InitContainerStatuses = []corev1.ContainerStatus{{Name: api.ContainerBarrier, State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{}}}}
+			pod.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: api.ContainerScyllaDB,
+				State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: metav1.Now()}}}}
+		}
+	}
 	tooOld := about(words.VersionTooOld, words.New(words.OlderThanOldest, "oldest", "2026.1.0"))
 	queued := func(reason words.Code) matrix.Blocker {
 		return about(words.PermitPending, words.New(words.PermitQueued, "place", 1, "waiting", 1, "why", words.New(words.PermitWaitsForReason, "reason", string(reason))))
@@ -114,6 +126,8 @@ func TestStepsOfReasons(t *testing.T) {
 
 		"an old image, and the StatefulSet has another template": {b: tooOld, change: rollout("old"), want: deletesOldPod},
 		"an old image, and the StatefulSet has the same":         {b: tooOld, change: rollout("new"), want: newerImage},
+		"an old image, and its launcher waits":                   {b: tooOld, change: launched(`{"launcher":true}`), want: deletesOldPod},
+		"an old image, and its ScyllaDB runs":                    {b: tooOld, change: launched(`{}`), want: newerImage},
 		"queued for its old image, as before":                    {b: queued(words.VersionTooOld), change: rollout("old"), want: deletesOldPod},
 		"queued for another reason, in an old Pod": {b: queued(words.NodeDown), change: rollout("old"),
 			want: "wait up to 12h0m for the permit; to show the queue: kubectl scylla status -n demo"},
