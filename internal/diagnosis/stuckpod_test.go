@@ -33,7 +33,7 @@ func TestAReplacementWhosePodIsStuck(t *testing.T) {
 		want   words.Code
 	}{
 		"nothing is known of its Kubernetes node":               {ends, "", words.SeeEnding},
-		"its Kubernetes node is lost":                           {ends, words.PodCannotEndCure, words.ReplacementWaits},
+		"its Kubernetes node is lost":                           {ends, words.MendKubernetesNode, words.ReplacementWaits},
 		"nothing is known of the Kubernetes node of its volume": {unplaced, "", words.MakeRoom},
 		"the Kubernetes node of its volume is gone":             {unplaced, words.CureVolumeLost, words.ReplacementWaits},
 	} {

@@ -152,7 +152,7 @@ func (m *machine) waitPodGone() Step {
 const overdue = time.Minute
 
 // cannotEnd returns why the old Pod cannot terminate, and the remedy; else zero. The remedy deletes
-// the Kubernetes node only if the node controller reports that it is not responding.
+// nothing: a Kubernetes node that is not responding may still run the Pod.
 func (in *Input) cannotEnd() (why, cure words.Message) {
 	p, node := in.Self.Pod, in.Self.KubernetesNode()
 	if !in.Self.Deleting() || node.Name == "" {
@@ -162,8 +162,8 @@ func (in *Input) cannotEnd() (why, cure words.Message) {
 	switch lost := in.Self.KubernetesNodeLost() && !node.Ready(); {
 	case lost && !gone:
 		why = words.New(words.PodCannotEnd, "pod", p.Name, "node", node.Name)
-		return why, words.New(words.PodCannotEndCure).Do(words.Kubectl("", "delete", "node", node.Name),
-			words.Kubectl(in.Namespace, "delete", "pod", p.Name, "--force", "--grace-period=0"))
+		return why, words.New(words.MendKubernetesNode, "kubernetesNode", node.Name).Do(
+			words.Kubectl("", "describe", "node", node.Name))
 	case lost:
 		why = words.New(words.PodNodeGone, "pod", p.Name, "node", node.Name)
 	case in.Now.Sub(p.DeletionTimestamp.Time) > overdue:

@@ -70,7 +70,7 @@ func TestNext(t *testing.T) {
 			in.Claims = nil
 			deleting(in.Self.Pod)
 			in.Self.Pod.Status.Reason = "NodeLost"
-		}), ActionWaitPodGone, "kubectl delete node k4"},
+		}), ActionWaitPodGone, "kubectl describe node k4"},
 		"and has not ended it for long, without saying that it is lost": {change(recorded(), func(in *Input) {
 			in.Claims = nil
 			in.Self.Pod.DeletionTimestamp = &metav1.Time{Time: in.Now.Add(-2 * time.Minute)}

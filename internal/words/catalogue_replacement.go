@@ -333,12 +333,11 @@ var (
 	PodEvicted           = define("PodEvicted",
 		"Pod {pod} (UID {uid}) of dead node {hostID} evicted (request {request})")
 	PodCannotBeEvicted = define("PodCannotBeEvicted", "Pod {pod} cannot be evicted")
-	PodCannotEnd       = ofReplacement("PodCannotEnd", "Kubernetes node {node} is not responding, so nothing confirms that Pod {pod} has terminated", PodCannotEndCure, SeeWhyPodStays)
+	PodCannotEnd       = ofReplacement("PodCannotEnd", "Kubernetes node {node} is not responding, so nothing confirms that Pod {pod} has terminated; Kubernetes deletes the Pod when that Node object no longer exists", MendKubernetesNode, SeeWhyPodStays)
 	PodEnds            = define("PodEnds", "wait until it has terminated")
-	PodOverdue         = ofReplacement("PodOverdue", "Pod {pod} should have terminated by {by}, but its Kubernetes node {node} has not stopped it", PodCannotEndCure, SeeWhyPodStays)
-	PodNodeGone        = ofReplacement("PodNodeGone", "Kubernetes node {node} does not exist any more, so nothing confirms that Pod {pod} has terminated; Kubernetes deletes such a Pod after a minute", PodCannotEndCure, SeeWhyPodStays)
+	PodOverdue         = ofReplacement("PodOverdue", "Pod {pod} should have terminated by {by}, but its Kubernetes node {node} has not stopped it", MendKubernetesNode, SeeWhyPodStays)
+	PodNodeGone        = ofReplacement("PodNodeGone", "Kubernetes node {node} does not exist any more, so nothing confirms that Pod {pod} has terminated; Kubernetes deletes such a Pod after a minute", MendKubernetesNode, SeeWhyPodStays)
 	SeeWhyPodStays     = define("SeeWhyPodStays", "check why the Pod is still there ({1}) and whether its Kubernetes node is Ready ({2}); delete neither")
-	PodCannotEndCure   = define("PodCannotEndCure", "only if that Kubernetes node is certainly off, because this cannot be undone: {1} (or {2})")
 	OldNodeCameBack    = ofReplacement("OldNodeCameBack",
 		"the old node restarted after its PVC was deleted; Pod {pod} is not stopped: {evidence}", OldNodeCameBackCure,
 		OldNodeCameBackKeep)

@@ -9,7 +9,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	clocktesting "k8s.io/utils/clock/testing"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
@@ -58,32 +57,22 @@ func TestNoHarm46AReadyKubernetesNodeIsNotDeleted(t *testing.T) {
 	}
 	ready := func(*corev1.Pod, *corev1.Node) {}
 	for name, tc := range map[string]struct {
-		also    func(*corev1.Pod, *corev1.Node)
-		old     bool
-		deletes bool
-		says    string
+		also func(*corev1.Pod, *corev1.Node)
+		says string
 	}{
-		"Ready":             {also: ready, says: "kubectl get node k1"},
-		"Ready and marked":  {also: func(p *corev1.Pod, _ *corev1.Node) { p.Status.Reason = "NodeLost" }, says: "kubectl get node k1"},
-		"Ready, cordoned":   {also: func(_ *corev1.Pod, n *corev1.Node) { n.Spec.Unschedulable = true }, says: "kubectl get node k1"},
-		"not Ready":         {also: notReady, deletes: true, says: "if that Kubernetes node is certainly off"},
-		"not Ready, of old": {also: notReady, old: true, says: "kubectl scylla status"},
+		"Ready":            {also: ready, says: "kubectl get node k1"},
+		"Ready and marked": {also: func(p *corev1.Pod, _ *corev1.Node) { p.Status.Reason = "NodeLost" }, says: "kubectl get node k1"},
+		"Ready, cordoned":  {also: func(_ *corev1.Pod, n *corev1.Node) { n.Spec.Unschedulable = true }, says: "kubectl get node k1"},
+		"not Ready":        {also: notReady, says: "check Kubernetes node k1 and bring it back: kubectl describe node k1"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			objects := open(tc.also)
 			saved := plugintest.Run{Args: []string{"replace", "status", target, "--from", plugintest.Save(t, objects)}}
-			if tc.old {
-				saved.Clock = clocktesting.NewFakeClock(plugintest.Now.Add(2 * time.Hour))
-			}
-			runs := []plugintest.Run{saved, {Args: []string{"replace", "status", target, "-n", "demo"}, Objects: objects}}
-			if tc.old {
-				runs = runs[:1]
-			}
-			for _, run := range runs {
+			for _, run := range []plugintest.Run{saved, {Args: []string{"replace", "status", target, "-n", "demo"}, Objects: objects}} {
 				got := run.Do(t)
 				text := strings.Join(strings.Fields(got.Stdout), " ")
-				if strings.Contains(text, "kubectl delete node k1") != tc.deletes || strings.Contains(text, "--force") != tc.deletes || (run.Objects != nil || tc.deletes || tc.old) && !strings.Contains(text, tc.says) {
-					t.Errorf("%v: exit %d, deletes: want %v, and %q:\n%s%s", run.Args, got.Code, tc.deletes, tc.says, got.Stdout, got.Stderr)
+				if strings.Contains(text, "kubectl delete") || strings.Contains(text, "--force") || run.Objects != nil && !strings.Contains(text, tc.says) {
+					t.Errorf("%v: exit %d, want nothing deleted, and %q:\n%s%s", run.Args, got.Code, tc.says, got.Stdout, got.Stderr)
 				}
 			}
 		})

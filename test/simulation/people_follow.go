@@ -225,8 +225,6 @@ func (w *world) followed(c words.Command) func() bool {
 		})
 	case strings.HasPrefix(text, "kubectl label service"):
 		return always(func() { w.annotate(args[3], func(labels, _ map[string]string) { write(labels, args[4:]) }) })
-	case strings.HasPrefix(text, "kubectl delete node"):
-		return w.deleteNode(last)
 	case strings.HasPrefix(text, "kubectl delete statefulset"):
 		for _, s := range w.sets {
 			if s.obj.Name == last {
@@ -266,21 +264,6 @@ func plain(c words.Command) []string {
 		}
 	}
 	return out
-}
-
-// deleteNode deletes a Kubernetes node: Kubernetes then deletes its Pods by force.
-func (w *world) deleteNode(name string) func() bool {
-	for _, m := range w.machine {
-		if m.name == name {
-			return func() bool {
-				for _, p := range w.podsOn(m) {
-					w.after(time.Minute, func() { w.deletePod(p, true) })
-				}
-				return true
-			}
-		}
-	}
-	return nil
 }
 
 // forceAsShown records what the verb shows: what blocks the member now.

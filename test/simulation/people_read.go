@@ -270,12 +270,6 @@ func changes(c words.Command) bool {
 
 // branches are what somebody finds who looks as the step says, by the step's code: which of its commands that person then runs. A step that is not here has no condition.
 var branches = map[words.Code]func(w *world, s printedStep, do []words.Command) []words.Command{
-	words.PodCannotEndCure: func(w *world, s printedStep, do []words.Command) []words.Command {
-		if !w.machineGone(s.about) {
-			return nil
-		}
-		return do[:1] // one of the two
-	},
 	words.CureResumeAfter: func(_ *world, _ printedStep, do []words.Command) []words.Command {
 		return do[1:] // the other node comes back, or something shows that it is lost
 	},
@@ -315,15 +309,6 @@ func when(finds func(w *world, s printedStep) bool) func(*world, printedStep, []
 }
 
 func never(*world, printedStep, []words.Command) []words.Command { return nil }
-
-// machineGone: the machine of the member, or of its volume, will not return.
-func (w *world) machineGone(name string) bool {
-	if p := w.pods[name]; p != nil {
-		return p.lost()
-	}
-	c := w.claims["data-"+name]
-	return c != nil && c.machine != nil && c.machine.gone
-}
 
 // ownVolume: the volume was from the beginning that of the member, or of the node that the step names.
 func (w *world) ownVolume(s printedStep) bool {

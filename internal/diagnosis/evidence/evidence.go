@@ -279,7 +279,6 @@ func Steps() []Step {
 		{"OldNodeCameBackKeep", []words.Code{VolumeDeleting}},
 		{"PutRequestBack", []words.Code{VolumeDeleting}},
 		{"PutLabelBack", []words.Code{VolumeDeleting}},
-		{"PodCannotEndCure", []words.Code{KubernetesNodeNotReady}},
 		{"EmptyReplaceLabel", []words.Code{ReplacementLabels}},
 		{"ReplaceEmptyLabel", []words.Code{ReplacementLabels}},
 		{"OperatorEndByHand", []words.Code{ReplacementLabels}},
