@@ -24,10 +24,11 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/test/simulation/stage"
 )
 
+// events are those of the tests' namespace: an API server writes some of its own.
 func events(t *testing.T, c client.Client) []eventsv1.Event {
 	t.Helper()
 	var list eventsv1.EventList
-	if err := c.List(t.Context(), &list); err != nil {
+	if err := c.List(t.Context(), &list, client.InNamespace("db")); err != nil {
 		t.Fatal(err)
 	}
 	return list.Items
