@@ -421,6 +421,11 @@ func (w *world) place(p *pod) {
 		}
 	}
 	if m == nil || m.off {
+		if len(p.obj.Status.Conditions) == 0 {
+			edit(w, &p.obj, func(o *corev1.Pod) {
+				o.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonUnschedulable}}
+			})
+		}
 		return
 	}
 	p.claim.machine, p.machine = m, m
