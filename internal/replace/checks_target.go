@@ -222,7 +222,8 @@ func (v *rowEvidence) checkNotAlive() finding {
 const manyRestarts = 3
 
 // checkJustStarted fails while a Pod starts on an intact volume, or its ScyllaDB runs and is not
-// Ready: a restart, not a dead node.
+// Ready: a restart, not a dead node. A rolling update waits for the Pod that the scheduler finds no
+// Kubernetes node for: a requested replacement of it does not wait for the update.
 func (v *verifier) checkJustStarted() finding {
 	m, p, now := v.in.Self, v.in.Self.Pod, v.in.Now
 	intact := len(v.in.Claims) > 0 && !slices.ContainsFunc(v.in.Claims, goes) &&
@@ -246,7 +247,7 @@ func (v *verifier) checkJustStarted() finding {
 		return failed(words.New(words.PodYoung, "pod", p.Name, "since", clock(p.CreationTimestamp.Time, now)), wait)
 	case !started.IsZero() && m.ScyllaDB().RestartCount < manyRestarts && now.Sub(started) < startingTime:
 		return failed(words.New(words.ContainerYoung, "pod", p.Name, "since", clock(started, now)), wait)
-	case m.Rolling():
+	case m.Rolling() && (!v.rec.Requested || !cluster.Unschedulable(p)):
 		return failed(words.New(words.StatefulSetRolling, "set", m.StatefulSet.Name), wait)
 	case !started.IsZero() && now.Sub(started) >= startingTime && !m.Ready() && !v.in.Ended && v.in.VolumeGone.IsZero():
 		return failed(words.New(words.ContainerUnready, "pod", p.Name, "since", clock(started, now)),

@@ -35,6 +35,18 @@ func downSince(n int, ago time.Duration) Input {
 	return in
 }
 
+// Without a request a rollout holds also for a Pod without a Kubernetes node: nobody has said that its data is lost.
+func TestARolloutHoldsWithoutARequest(t *testing.T) {
+	in := change(requested(), rolls, unschedulable)
+	rec := RecordOf(in.Self)
+	rec.Requested = false
+	for _, c := range verify(&in, rec, hostOld, false).checks {
+		if c.Name == CheckJustStarted && c.Result != Failed {
+			t.Errorf("%s: %s", c.Result, words.Text(c.Evidence))
+		}
+	}
+}
+
 // A routine restart must never look like a death.
 func TestARestartIsNotADeath(t *testing.T) {
 	pod := func(f func(*cluster.Member, *corev1.Pod)) Input {
@@ -76,7 +88,9 @@ func TestARestartIsNotADeath(t *testing.T) {
 			"has been running since 09:00:00 UTC on an intact volume, and is not Ready"},
 		"a crash loop is no start": {pod(starts(7)), CheckJustStarted, OK, ""},
 		"a rollout":                {change(requested(), rolls), CheckJustStarted, Failed, "has a rolling update in progress"},
-		"a lost Kubernetes node":   {pod(func(_ *cluster.Member, p *corev1.Pod) { p.Status.Reason = "NodeLost"; made(p, t0) }), CheckJustStarted, OK, "is not responding"},
+		"a rollout, and no Kubernetes node for the Pod": {change(requested(), rolls, unschedulable), CheckJustStarted, OK, "is not starting"},
+		"a rollout, and no Kubernetes node yet":         {change(requested(), rolls, unassigned), CheckJustStarted, Failed, "has a rolling update in progress"},
+		"a lost Kubernetes node":                        {pod(func(_ *cluster.Member, p *corev1.Pod) { p.Status.Reason = "NodeLost"; made(p, t0) }), CheckJustStarted, OK, "is not responding"},
 		"its volume is gone": {change(requested(), func(in *Input) { in.Claims = nil; made(in.Self.Pod, t0) }), CheckJustStarted, OK,
 			"has no volume to restart with"},
 		"no Pod": {change(requested(), func(in *Input) { noPod(in) }), CheckJustStarted, OK, "does not exist"},

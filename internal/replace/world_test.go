@@ -123,6 +123,17 @@ func rolls(in *Input) {
 	in.Self.StatefulSet.Status = appsv1.StatefulSetStatus{CurrentRevision: "1", UpdateRevision: "2"}
 }
 
+// unassigned: the Pod waits for a Kubernetes node. unschedulable: the scheduler finds none for it.
+func unassigned(in *Input) {
+	p := in.Self.Pod
+	p.Spec.NodeName, p.Status = "", corev1.PodStatus{Phase: corev1.PodPending}
+}
+
+func unschedulable(in *Input) {
+	unassigned(in)
+	in.Self.Pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonUnschedulable}}
+}
+
 // made sets when the Pod was made.
 func made(p *corev1.Pod, at time.Time) { p.CreationTimestamp = metav1.NewTime(at) }
 
