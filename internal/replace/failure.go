@@ -185,7 +185,7 @@ func resumeCure(in *Input, original, newcomer hostid.ID) words.Message {
 	case len(down) == 0:
 		return words.New(words.CureResume).Do(resumeCommand(in, nil))
 	case len(ignore) > 0:
-		return words.New(words.CureResumeAfter, "nodes", down, "lost", down).Do(resumeCommand(in, nil),
+		return words.New(words.CureResumeAfter, "nodes", down).Do(resumeCommand(in, nil),
 			resumeCommand(in, ignore))
 	default:
 		return words.New(words.CureResumeAfter, "nodes", down).Do(resumeCommand(in, nil))

@@ -417,7 +417,7 @@ var (
 	CureUnrecordedLost = define("CureUnrecordedLost",
 		"{node} has replaced the original, and {why}. Its host ID was not recorded: record it on the Service of {member}, then replace it, which cannot be undone: {1}; then: {2}")
 	CureResumeAfter = define("CureResumeAfter",
-		"the new volume cannot be reused. Bring {nodes&} back first, then resume, which cannot be undone: {1}[; or continue without {lost&}, whose data is lost: {2}]")
+		"the new volume cannot be reused. Bring {nodes&} back first, then resume, which cannot be undone: {1}[; or continue without {nodes&}, whose data is lost: {2}]")
 	CureBringBack = define("CureBringBack",
 		"bring {nodes&} back: nothing was stored, and ScyllaDB retries automatically")
 	CureBringBackOrResume = define("CureBringBackOrResume",

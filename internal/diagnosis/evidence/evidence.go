@@ -172,9 +172,6 @@ var table = []Item{
 	{Code: VolumeEmpty, Origin: Disk, Field: "no file, as the member's barrier records on its Pod", Volume: Unknown},
 	{Code: VolumeDeleting, Origin: Kubernetes,
 		Field: "deletionTimestamp of the member's PVC, whose Pod still runs", Volume: Unknown},
-	{Code: KubernetesNodeNotReady, Origin: Kubernetes,
-		Field:  "condition Ready of the Node object, or the mark that the node controller sets on its Pods",
-		Volume: Unknown},
 	{Code: ReplacementLabels, Origin: Kubernetes,
 		Field: "the labels of a replacement on the member Service, malformed or incomplete", Volume: Unknown},
 	{Code: OrderedStart, Origin: Kubernetes,
@@ -196,10 +193,8 @@ const (
 	VolumeDeleting      = "VolumeDeleting"
 	VolumeLost          = "VolumeLost"
 	NewVolumeLost       = "NewVolumeLost"
-
-	KubernetesNodeNotReady = "KubernetesNodeNotReady"
-	ReplacementLabels      = "ReplacementLabels"
-	OrderedStart           = "OrderedStart"
+	ReplacementLabels   = "ReplacementLabels"
+	OrderedStart        = "OrderedStart"
 )
 
 // WithoutPlace reports whether ScyllaDB's error of a decommission means that the node's data has no
