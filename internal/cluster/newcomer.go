@@ -145,7 +145,7 @@ func waitsInLauncher(pod *corev1.Pod) bool {
 	if !ok || pod.DeletionTimestamp != nil || !opened(pod) {
 		return false
 	}
-	w, err := api.DecodeBarrierWait(value)
+	w, err := waits.Read(value, api.DecodeBarrierWait)
 	return err == nil && w.Launcher
 }
 

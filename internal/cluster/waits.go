@@ -7,6 +7,7 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api/hostid"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/base/memory"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 )
 
@@ -17,12 +18,15 @@ func barrierWait(pod *corev1.Pod) *api.BarrierWait {
 	if !ok || !waitsInBarrier(pod) && !waitsInLauncher(pod) {
 		return nil
 	}
-	w, err := api.DecodeBarrierWait(value)
+	w, err := waits.Read(value, api.DecodeBarrierWait)
 	if err != nil {
 		return nil
 	}
 	return w
 }
+
+// waits has the annotations of waiting Pods, which several facts of each member come from.
+var waits memory.Of[*api.BarrierWait]
 
 // Named returns the node that a barrier names by host ID or, without one, by member name.
 func (c *Cluster) Named(id string) matrix.Ref {

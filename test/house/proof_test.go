@@ -25,6 +25,7 @@ var unitOnly = map[string]string{
 	"internal/diagnosis/evidence": "a table; cmd/gen has the test that walks it, test/e2e what is printed of it",
 	"internal/api/hostid":         "a type",
 	"internal/base/mask":          "removes secrets from texts, which no healthy cluster has",
+	"internal/base/memory":        "caches what is parsed; the callers' results are the same without it",
 	"internal/base/pattern":       "compiles regular expressions late",
 	"internal/scylla/raftlog":     "places in a log; test/simulation has their schedules",
 	"internal/base/version":       "build information; make size and test/house/release look at it",

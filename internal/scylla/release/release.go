@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/kubectl-scylla/kubectl-scylla/internal/base/memory"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/base/pattern"
 )
 
@@ -69,10 +70,12 @@ var (
 	packageRelease = pattern.Lazy(`^(?:0\.)?\d{8}\.[0-9a-z]+$`)
 )
 
+var versions, images memory.Of[Version]
+
 // Parse parses the output of `scylla --version`, scylla_release_version or an image tag: 2026.2.4,
 // 2025.2.0-rc3, 2025.2.0~rc3-0.2025..., 6.0.3-0.20240808.a56f7ce21ad4, 5.0.rc8. On error the
 // Version has only Raw.
-func Parse(text string) (Version, error) { return versions.of(text, parse) }
+func Parse(text string) (Version, error) { return versions.Read(text, parse) }
 
 func parse(text string) (Version, error) {
 	text = strings.TrimSpace(text)
@@ -116,7 +119,7 @@ var imageReference = pattern.Lazy(
 // OfImage parses the version in an image's tag and ignores a digest after the tag. Errors: not an
 // image reference, no tag, or a tag that is not a version ("latest"; Raw is then the tag). The
 // running version may differ from the tag: see Effective.
-func OfImage(ref string) (Version, error) { return images.of(ref, ofImage) }
+func OfImage(ref string) (Version, error) { return images.Read(ref, ofImage) }
 
 // Reference returns the tag and the digest of an image reference, or an error if ref is none.
 func Reference(ref string) (tag, digest string, err error) {
