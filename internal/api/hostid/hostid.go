@@ -43,10 +43,10 @@ func Why(err error) string {
 
 // Parse parses a host ID, in upper or lower case, and trims blanks. The error is an *Error.
 func Parse(text string) (ID, error) {
-	id := strings.TrimSpace(text)
-	if !lower(id) {
-		id = strings.ToLower(id)
+	if lower(text) && text != Zero {
+		return ID(text), nil
 	}
+	id := strings.ToLower(strings.TrimSpace(text))
 	switch {
 	case id == "":
 		return "", &Error{text, "is empty: must be a host ID (UUID)"}
