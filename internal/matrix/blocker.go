@@ -236,21 +236,34 @@ func GroupBlockers(blockers []Blocker) (groups []Group, total int) {
 		hostID hostid.ID
 		place  place
 		detail string // of blockers that are not about a pair
-		cause  string
+		cause  int    // of several causes
+	}
+	cause := func(b *Blocker) string {
+		if b.Observer != (Ref{}) {
+			return ""
+		}
+		return b.Cause.Key()
 	}
 	index := map[key]int{}
-	for _, b := range blockers {
+	for n := range blockers {
+		b := &blockers[n]
 		total += b.Count()
 		k := key{reason: b.Reason, hostID: b.Observed.HostID, place: b.Observed.place()}
 		if b.Observer == (Ref{}) {
-			k.detail, k.cause = b.Detail, b.Cause.Key()
+			k.detail = b.Detail
 		}
 		i, ok := index[k]
+		for ok && cause(b) != cause(&groups[i].first) {
+			k.cause++
+			i, ok = index[k]
+		}
 		if !ok {
 			i = len(groups)
-			index[k] = i
+			if n+1 < len(blockers) {
+				index[k] = i
+			}
 			groups = append(groups, Group{
-				Reason: b.Reason, Observed: b.Observed, Since: b.Since, Detail: b.Detail, Step: b.Step, first: b,
+				Reason: b.Reason, Observed: b.Observed, Since: b.Since, Detail: b.Detail, Step: b.Step, first: *b,
 			})
 		}
 		g := &groups[i]
