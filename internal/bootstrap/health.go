@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/maintenance"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
@@ -29,7 +28,7 @@ func HealthOf(c *cluster.Cluster) Health {
 	m := c.Matrix()
 	silent, since := c.ControllerSilent()
 	outdated := slices.Concat(outdated(m, c.Serviced(), "", silent, since),
-		rolloutBlockers(maintenance.Rollouts(c, nil)), c.Doubts(""))
+		RolloutBlockers(c), c.Doubts(""))
 	beside := slices.Concat(banned(c), c.Beside())
 	h := m.Health()
 	if accepted := c.AcceptedUnread(); len(accepted) > 0 { // a new node does not wait for their rows

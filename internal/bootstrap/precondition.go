@@ -135,7 +135,11 @@ func outdated(m *matrix.Matrix, members []*cluster.Member, but hostid.ID, silent
 	return append(behind(m, members, but), silence(silent, since)...)
 }
 
-// rolloutBlockers returns the blockers of StatefulSets that are not at rest.
+// RolloutBlockers returns the blockers of the cluster's StatefulSets that are not at rest.
+func RolloutBlockers(c *cluster.Cluster) []matrix.Blocker {
+	return rolloutBlockers(maintenance.Rollouts(c, nil))
+}
+
 func rolloutBlockers(rollouts []maintenance.Rollout) []matrix.Blocker {
 	var list []matrix.Blocker
 	for _, r := range rollouts {

@@ -168,10 +168,10 @@ func look(n *matrix.Node) Look {
 // Hold returns the reason, other than single members' states, that blocks all new nodes; empty if
 // there is none.
 func Hold(c *cluster.Cluster) string {
-	for _, b := range bootstrap.HealthOf(c).Blockers {
-		if slices.Contains([]words.Code{words.DatacenterNotVerified, words.RolloutInProgress, words.PodsNotReady},
-			b.Reason) {
-			return string(b.Reason)
+	all := append(bootstrap.RolloutBlockers(c), c.Matrix().Blockers()...)
+	for _, reason := range []words.Code{words.RolloutInProgress, words.PodsNotReady, words.DatacenterNotVerified} {
+		if slices.ContainsFunc(all, func(b matrix.Blocker) bool { return b.Reason == reason }) {
+			return string(reason)
 		}
 	}
 	return ""
