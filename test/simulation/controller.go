@@ -79,15 +79,18 @@ func (w *world) memberServices() {
 		}
 	}
 	for _, name := range w.serviceNames.of(w.service) {
-		p := w.pods[name]
-		if p == nil || p.row == nil {
+		p, svc := w.pods[name], w.service[name]
+		if p == nil || p.row == nil || p.recorded == (recorded{svc, p.row}) {
 			continue
 		}
 		record := members.Record
 		if w.Rule == Operator {
 			record = operatorRecord
 		}
-		if what := record(w.service[name].Annotations, p.row, w.clock(w.control.name())); len(what) > 0 {
+		what := record(svc.Annotations, p.row, w.clock(w.control.name()))
+		if len(what) == 0 {
+			p.recorded = recorded{svc, p.row}
+		} else {
 			w.annotate(name, func(_, annotations map[string]string) {
 				for k, v := range what {
 					annotations[k] = v
@@ -95,6 +98,12 @@ func (w *world) memberServices() {
 			})
 		}
 	}
+}
+
+// recorded are a Service and the row that it has all of.
+type recorded struct {
+	service *corev1.Service
+	row     *api.NodeStatusReport
 }
 
 // shelf has the lists of the API server's objects as they were last read. They are never written.

@@ -100,6 +100,7 @@ type pod struct {
 	reporter reporter
 	status   podStatus
 	probed   time.Time
+	recorded recorded
 
 	// Of stories alone: when each stage began, when its row was written, how ScyllaDB ended last, and what it has logged then.
 	began [running + 1]time.Time

@@ -188,11 +188,7 @@ func (r *reads) Ran() hostid.ID {
 	if r.isCut() {
 		return ""
 	}
-	row, err := api.DecodeNodeStatusReport(r.p.obj.Annotations[api.AnnotationNodeStatusReport])
-	if err != nil {
-		return ""
-	}
-	return row.LastHostID()
+	return r.p.row.LastHostID()
 }
 
 func (r *reads) Pods(of *cluster.Cluster) (cluster.Objects, map[string]string, *matrix.Blocker) {

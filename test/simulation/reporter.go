@@ -4,11 +4,13 @@ package simulation
 
 import (
 	"context"
+	"reflect"
 	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
 
 	"github.com/kubectl-scylla/kubectl-scylla/controller/heartbeats"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/agent/reporter/publish"
@@ -140,7 +142,7 @@ func (w *world) report(p *pod) {
 
 // encode writes a row as it stands in the annotation; mostly that is what was written last.
 func (r *reporter) encode(row *api.NodeStatusReport) string {
-	if r.said == nil || !sameObject(r.said, row) {
+	if r.said == nil || !sameRow(*r.said, *row) {
 		text, err := api.EncodeNodeStatusReport(row)
 		if err != nil {
 			panic(err) // strings and times always marshal
@@ -148,6 +150,18 @@ func (r *reporter) encode(row *api.NodeStatusReport) string {
 		r.said, r.text = row, text
 	}
 	return r.text
+}
+
+// sameRow leaves to package reflect only what most rows have none of.
+func sameRow(a, b api.NodeStatusReport) bool {
+	same := ptr.Equal(a.OwnsTokens, b.OwnsTokens) && ptr.Equal(a.Heartbeat, b.Heartbeat) &&
+		slices.EqualFunc(a.ObservedNodes, b.ObservedNodes, func(x, y api.ObservedNodeStatusReport) bool {
+			since := x.Since.Equal(y.Since)
+			x.Since, y.Since = nil, nil
+			return since && x == y
+		})
+	a.OwnsTokens, a.Heartbeat, a.ObservedNodes = b.OwnsTokens, b.Heartbeat, b.ObservedNodes
+	return same && reflect.DeepEqual(&a, &b)
 }
 
 // row is what ScyllaDB answers (1.2 to 1.5), put together as package scylla does.
@@ -175,6 +189,7 @@ func (w *world) row(p *pod) api.NodeStatusReport {
 	if w.wider.at != nil {
 		ids, row.Complete = w.listed(p)
 	}
+	row.ObservedNodes = slices.Grow(row.ObservedNodes, len(ids))
 	for _, id := range ids {
 		st := s.seen.states[id]
 		o := api.ObservedNodeStatusReport{HostID: hostid.ID(id), Status: api.NodeStatusDown}
