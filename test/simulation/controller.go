@@ -154,6 +154,9 @@ type judged struct {
 	version  int
 	at       time.Time
 	clusters map[readAs]*cluster.Cluster
+	// of the barriers' objects, and their version: mostly only the report and the time are others
+	indexed   *cluster.Cluster
+	indexedAt int
 }
 
 // readAs is what such a Cluster depends on besides.
@@ -168,16 +171,25 @@ type readAs struct {
 func (w *world) cluster(kinds cluster.Kinds, source cluster.Source, at time.Time, report *api.ScyllaDBStatusReport) *cluster.Cluster {
 	s := &w.judged
 	if s.version != w.version || !s.at.Equal(w.now) {
-		*s = judged{w.version, w.now, map[readAs]*cluster.Cluster{}}
+		s.version, s.at, s.clusters = w.version, w.now, map[readAs]*cluster.Cluster{}
 	}
 	key := readAs{kinds, source, at, report}
 	c := s.clusters[key]
-	if c == nil {
+	switch {
+	case c != nil:
+		return c
+	case kinds == kindsOfBarrier && s.indexed != nil && w.since(s.indexedAt)&kindsOfBarrier&^cluster.KindStatusReport == 0:
+		again := *s.indexed
+		again.TakenAt, again.Old = at, false
+		c = again.WithReport(report)
+	default:
 		o := w.objects(kinds)
 		o.StatusReport = report
-		c = cluster.New(o, source, at)
-		s.clusters[key] = c
+		if c = cluster.New(o, source, at); kinds == kindsOfBarrier {
+			s.indexed, s.indexedAt = c, w.version
+		}
 	}
+	s.clusters[key] = c
 	return c
 }
 
