@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"os"
 	"runtime/debug"
-	"slices"
 	"strings"
 )
 
@@ -20,7 +19,12 @@ type part struct {
 	make func() []byte
 }
 
-var parts = []part{{"rules", rulesPart}, {"protections", protectionsPart}}
+var parts = []part{
+	{"rules", func() []byte { return rulesPart(small) }},
+	{"year-30", func() []byte { return rulesPart(yearOf30) }},
+	{"week-300", func() []byte { return rulesPart(weekOf300) }},
+	{"protections", protectionsPart},
+}
 
 func (p part) begin() string {
 	return "<!-- simulation: made by go run ./test/simulation/cmd/simulate -part=" + p.name + " -write docs/internals.md -->\n"
@@ -29,12 +33,14 @@ func (p part) begin() string {
 const end = "<!-- simulation ends -->\n"
 
 func main() {
-	only := flag.String("part", "", "make this part alone: rules or protections; empty for both")
-	but := flag.String("but", "", "leave these worlds of the rules out, with commas between them")
+	var names []string
+	for _, p := range parts {
+		names = append(names, p.name)
+	}
+	only := flag.String("part", "", "make this part alone, of "+strings.Join(names, ", ")+"; empty for all, which takes hours")
 	file := flag.String("write", "", "file to put the tables into, each between its two comments")
 	flag.Parse()
 	debug.SetGCPercent(1600)
-	worlds = slices.DeleteFunc(worlds, func(w world) bool { return slices.Contains(strings.Split(*but, ","), w.name) })
 	if err := run(*only, *file); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
