@@ -4,6 +4,7 @@ package simulation
 
 import (
 	"flag"
+	"fmt"
 	"os"
 	"runtime/debug"
 	"strings"
@@ -195,14 +196,16 @@ func TestSettingsAtTheirBounds(t *testing.T) {
 	}
 }
 
-// BenchmarkSeed is one seed of a cluster that grows to about six nodes, of which 1,000 are to fit into a minute of one core.
+// BenchmarkSeed is one seed of a cluster that grows to six nodes, of which 1,000 are to fit into a minute of one core; and to nine, as in TestSeeds.
 func BenchmarkSeed(b *testing.B) {
 	for _, rule := range []Rule{Permits, Reports} {
-		b.Run(string(rule), func(b *testing.B) {
-			b.ReportAllocs()
-			for i := 0; b.Loop(); i++ {
-				Run(Options{Seed: uint64(1 + i%100), Rule: rule})
-			}
-		})
+		for _, perRack := range []int32{2, 3} {
+			b.Run(fmt.Sprintf("%s/nodes=%d", rule, 3*perRack), func(b *testing.B) {
+				b.ReportAllocs()
+				for i := 0; b.Loop(); i++ {
+					Run(Options{Seed: uint64(1 + i%100), Rule: rule, PerRack: perRack})
+				}
+			})
+		}
 	}
 }

@@ -54,6 +54,8 @@ type Options struct {
 	Mum bool
 	// World is one of years, or Wide; empty for the adversarial one: all that can go wrong, in half an hour.
 	World string
+	// PerRack is how many nodes each of the three racks has at most, where the world is not a year; three when zero.
+	PerRack int32
 	// Policy is the health policy in the cluster's report under policy permits; the standard one when nil.
 	Policy *api.StatusReportHealthPolicy
 }

@@ -90,7 +90,7 @@ const settled = 2 * time.Minute
 
 func (w *world) mostReplicas() int32 {
 	if !w.yearly() {
-		return 3
+		return cmp.Or(w.PerRack, 3)
 	}
 	return w.year.size.perRack + 2 + w.year.size.perRack/4
 }
