@@ -131,6 +131,10 @@ func TestNoHarm10EveryTextHasItsEvidence(t *testing.T) {
 		if e.Origin == evidence.Log && !known[e.Code] {
 			t.Errorf("%s is no text that package scylla knows", e.Code)
 		}
+		names := func(s evidence.Step) bool { return slices.Contains(s.Rests, e.Code) }
+		if e.Origin != evidence.Log && e.Volume != evidence.Kept && !slices.ContainsFunc(evidence.Steps(), names) {
+			t.Errorf("no step rests on %s", e.Code)
+		}
 	}
 }
 
