@@ -71,10 +71,12 @@ func (in *Input) restart(m *matrix.Matrix) words.Message {
 	return words.Message{}
 }
 
-// alone reports whether no other member is known to have ever joined. If there are other members,
-// the volume must have ScyllaDB's own files.
+// alone reports whether no other member has ever joined, as far as known: a Service that records a
+// host ID must also record that ScyllaDB had not joined with it. If there are other members, the
+// volume must have ScyllaDB's own files.
 func (in *Input) alone() bool {
-	return len(in.Peers) == 0 || in.Volume == VolumeUsed && !slices.ContainsFunc(in.Peers, recorded)
+	joined := func(m *cluster.Member) bool { return recorded(m) && (m.Joined == nil || *m.Joined) }
+	return len(in.Peers) == 0 || in.Volume == VolumeUsed && !slices.ContainsFunc(in.Peers, joined)
 }
 
 // recorded reports whether the member's Service records a node: its host ID, or that it has joined.

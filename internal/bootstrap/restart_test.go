@@ -131,6 +131,8 @@ func TestTheOnlyNodeComesBackWithoutAReport(t *testing.T) {
 		"others wait":                     {[]*cluster.Member{waiting}, ptr(true), VolumeUsed, true},
 		"another has joined":              {[]*cluster.Member{waiting, joined}, ptr(true), VolumeUsed, false},
 		"another has a host ID":           {[]*cluster.Member{member(ref("rack3", idC), nil)}, ptr(true), VolumeUsed, false},
+		"another began to join":           {[]*cluster.Member{member(ref("rack3", idC), ptr(false))}, ptr(true), VolumeUsed, true},
+		"and its volume is empty":         {[]*cluster.Member{member(ref("rack3", idC), ptr(false))}, ptr(true), VolumeEmpty, false},
 		"its volume is empty":             {[]*cluster.Member{waiting}, ptr(true), VolumeEmpty, false},
 		"nobody has looked at its volume": {[]*cluster.Member{waiting}, ptr(true), VolumeNotLooked, false},
 		"it has never joined":             {[]*cluster.Member{waiting}, ptr(false), VolumeUsed, false},
