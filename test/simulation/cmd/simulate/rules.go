@@ -226,8 +226,11 @@ func rulesPart(worlds []world) []byte {
 		times := func(o outcome) float64 {
 			return o.of(none).Low / max(o.of(by[simulation.Reports]).High, o.of(by[simulation.Permits]).High)
 		}
-		fmt.Fprintf(&b, "- %s: without a barrier at least %.0f times as many joins are lost, %.0f times as many that could be known, and %s %% of the seeds fail.\n",
-			worlds[i].name, times(lost), times(known), failed.cell(none))
+		fmt.Fprintf(&b, "- %s: without a barrier at least %.0f times as many joins are lost", worlds[i].name, times(lost))
+		if n := times(known); n > 0 {
+			fmt.Fprintf(&b, ", %.0f times as many that could be known", n)
+		}
+		fmt.Fprintf(&b, ", and %s %% of the seeds fail.\n", failed.cell(none))
 	}
 	return b.Bytes()
 }
