@@ -31,8 +31,6 @@ var schedules = map[string]struct {
 	"the permit is for another Pod, and another one has to follow":                 {1, Permits, []Placed{{before(readClaim), 1, PermitOfPod, 0, 0}}},
 	"the permit is for another claim, and another one has to follow":               {1, Permits, []Placed{{after(readLease), 4, PermitOfClaim, 0, 0}}},
 	"the permit is of another kind before the last judgement":                      {12, Permits, []Placed{{before(readCluster), 5, PermitOfKind, 0, 0}}},
-	"a node is cut off before its barrier opens":                                   {7, Permits, []Placed{{Writes, 7, NodeIsCutOff, 0, 0}}},
-	"a node is cut off after the barrier has opened":                               {7, Permits, []Placed{{Writes, 8, NodeIsCutOff, 0, 0}}},
 	"the controller is frozen while a reporter hangs": {1, Reports, []Placed{
 		{before(readConfirm), 1, ReporterHangs, 0, 50 * time.Second}, {before(readConfirm), 1, LeaderFreezes, 0, 3 * time.Minute}}},
 }

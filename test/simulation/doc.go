@@ -52,37 +52,29 @@
 //
 // # Outcomes
 //
-// Beside the invariants each run has rates (outcomes.go), with their spread over the seeds: what was lost, what it cost to wait, and to work. A new node could have joined from
-// the first second in which its Pod is at its barrier or beyond, on a running machine and a volume with which it has not asked yet, its cluster has a coordinator, no operation is queued or
-// under way, and every member is in reach but the one that it replaces and those that it ignores. A loss is judged by what was out of reach when the process started: a node that ended
-// after that, nobody could know. Nodes come while another one is DOWN (faults.go), three times in a seed: a rule that does not look fails in nearly every seed.
+// Beside the invariants each run has rates (outcomes.go), with their spread over the seeds: what was lost, what it cost to wait, and to work. A loss is judged
+// by what was out of reach when the process started: a node that ended after that, nobody could know. Nodes come while another one is DOWN (faults.go), three
+// times in a seed: a rule that does not look fails in nearly every seed.
 //
 // # Invariants
 //
-// Unsafe join: a join or a replacement is lost because of a dead node that had been unreachable for longer than bound when the newcomer's process started. bound is twice the longest detection of a death (two at once), the 30 s for which a stopped controller still counts as
-// alive, and one interval of the reporter. A node that goes down later, or less long before, cancels joins as well: that cannot be known, such joins are counted as lost and no
-// violation. A start that a person forced is not judged.
-//
-// Wrong start: a gate opens for a new node although what it reads last, or has not read again and could have, forbids that (wrongstart.go).
-//
-// Wrong permit: a view lets a member start although that view, or the last ones of its controller, forbid it. A barrier may not act by it.
-//
-// Known start: ScyllaDB of a new node starts while the coordinator's own gossip, which alone decides, has had another node as DOWN for longer than knowable: one poll of a reporter and
-// its slowest write; or while one that it neither replaces nor ignores has been unreachable for longer than bound. Judged whenever its process starts, whatever comes of it.
-//
-// Second cluster: a process creates a cluster while there has been one. One whose only node was stopped before it had COMPLETED is none (5.4).
-//
-// Two processes: one starts with the host ID of another one that runs.
-//
-// Wrong deletion: the claim of a node that has served for longer than bound is deleted.
-//
-// View that goes backwards: a view that the API server gets, a barrier uses, or an outside reader uses, has a lower epoch and seq than before, or the same ones and other content;
-// views of one report have one order, and none of a report that another one has followed comes again.
-//
-// Start without a permit, and two at once: under policy permits a barrier opens without a permit in a view that the API server could still answer with, or while another newcomer
-// is joining though one may be. Nor does it open when a reporter that does not lie has sent it a newer view that has no permit for it. A node that was let in by the members' rows
-// alone needed no permit, and does not count. The same holds when its launcher starts ScyllaDB, by the view that was written last.
-//
-// Endless wait: three simulated hours after everything has healed a Pod that should run does not serve, or a replacement is not over. Where a person has done
-// printed steps in vain it is Unhealed instead, of which at most 5 % may be.
+//   - Unsafe join: a join or a replacement is lost because of a dead node that had been unreachable for longer than bound when the newcomer's process started. bound is
+//     twice the longest detection of a death (two at once), the 30 s for which a stopped controller still counts as alive, and one interval of the reporter. A node that
+//     goes down later, or less long before, cancels joins as well: that cannot be known, such joins are counted as lost and no violation. A start that a person forced
+//     is not judged.
+//   - Wrong start: a gate opens for a new node although what it reads last, or has not read again and could have, forbids that (wrongstart.go).
+//   - Wrong permit: a view lets a member start although that view, or the last ones of its controller, forbid it. A barrier may not act by it.
+//   - Known start: ScyllaDB of a new node starts while the coordinator's own gossip, which alone decides, has had another node as DOWN for longer than knowable: one
+//     poll of a reporter and its slowest write; or while one that it neither replaces nor ignores has been unreachable for longer than bound. Judged whenever its
+//     process starts, whatever comes of it.
+//   - Second cluster: a process creates a cluster while there has been one. One whose only node was stopped before it had COMPLETED is none (5.4).
+//   - Two processes: one starts with the host ID of another one that runs.
+//   - Wrong deletion: the claim of a node that has served for longer than bound is deleted.
+//   - View that goes backwards: a view that the API server gets, a barrier uses, or an outside reader uses, has a lower epoch and seq than before, or the same ones and
+//     other content; views of one report have one order, and none of a report that another one has followed comes again.
+//   - Start without a permit, and two at once: under policy permits a barrier opens without a permit in a view that the API server could still answer with, or while
+//     another newcomer is joining though one may be. Nor does it open when a reporter that does not lie has sent it a newer view that has no permit for it. A node that
+//     was let in by the members' rows alone needed no permit, and does not count. The same holds when its launcher starts ScyllaDB, by the view that was written last.
+//   - Endless wait: three simulated hours after everything has healed a Pod that should run does not serve, or a replacement is not over. Where a person has done
+//     printed steps in vain it is Unhealed instead, of which at most 5 % may be.
 package simulation

@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"os"
 	"runtime/debug"
-	"strings"
 )
 
 // part is one of the generated parts of the documentation.
@@ -33,11 +32,7 @@ func (p part) begin() string {
 const end = "<!-- simulation ends -->\n"
 
 func main() {
-	var names []string
-	for _, p := range parts {
-		names = append(names, p.name)
-	}
-	only := flag.String("part", "", "make this part alone, of "+strings.Join(names, ", ")+"; empty for all, which takes hours")
+	only := flag.String("part", "", "make this part alone: rules, year-30, week-300 or protections; empty for all, which takes hours")
 	file := flag.String("write", "", "file to put the tables into, each between its two comments")
 	flag.Parse()
 	debug.SetGCPercent(1600)
