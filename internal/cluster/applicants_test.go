@@ -5,6 +5,7 @@ package cluster_test
 import (
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api/hostid"
@@ -28,6 +29,50 @@ func TestB2ARemovedNodeAppliesAnew(t *testing.T) {
 	})
 	if !applies(st) {
 		t.Error("a member that no row lists any more gets no turn")
+	}
+}
+
+// TestANodeThatHasJustJoinedIsNotRemoved: rows from before its join lack it as those of after its removal do. Its Service would be told to forget it.
+func TestANodeThatHasJustJoinedIsNotRemoved(t *testing.T) {
+	t.Parallel()
+	const name = "demo-rack2-0"
+	st := newStage(t, 3, 1)
+	pod := st.Pods[name]
+	for i := range pod.Status.ContainerStatuses {
+		pod.Status.ContainerStatuses[i].Ready = false
+	}
+	delete(st.Pods, name)
+	changeRows(t, st, name, func(row *api.NodeStatusReport, id hostid.ID) {
+		row.ObservedNodes = slices.DeleteFunc(row.ObservedNodes, func(o api.ObservedNodeStatusReport) bool { return o.HostID == id })
+	})
+	svc := st.Services[name]
+	before := svc.DeepCopy() // the rows are from before its Service recorded anything
+	delete(before.Annotations, api.AnnotationHostID)
+	st.Services[name] = before
+	rows := st.cluster(SourceAnnotation).Matrix()
+	st.Services[name] = svc
+	joined := func(id string, ago time.Duration) func() {
+		return func() {
+			st.Services[name].Annotations[api.AnnotationJoinedAt] = id + " " + start.Add(time.Hour-ago).UTC().Format(time.RFC3339)
+		}
+	}
+	id := st.Services[name].Annotations[api.AnnotationHostID]
+	for _, tc := range []struct {
+		name string
+		do   func()
+		want bool
+	}{
+		{"no row lists it", func() {}, true},
+		{"it joined a minute ago", joined(id, time.Minute), false},
+		{"by a clock that is ahead", joined(id, -time.Minute), false},
+		{"it joined long ago", joined(id, 11*time.Minute), true},
+		{"another node joined a minute ago", joined("11111111-1111-4111-8111-111111111111", time.Minute), true},
+		{"by its own row it is a member", func() { st.Pods[name] = pod }, false},
+		{"by its last own row it is not", func() { setRow(t, pod, &api.NodeStatusReport{Error: new("connection refused")}) }, true},
+	} {
+		if tc.do(); st.cluster(SourceAnnotation).Member(name).Removed(rows) != tc.want {
+			t.Errorf("%s: want removed: %v", tc.name, tc.want)
+		}
 	}
 }
 

@@ -4,6 +4,7 @@ package cluster
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -218,14 +219,45 @@ func (m *Member) Idle() bool {
 		m.c != nil && m.c.KnowsPods() && !serving(m.Pod) && m.Label(api.LabelReplacingNodeHostID) == ""
 }
 
+// outdatedRows is for how long after a join rows without the new member may be from before it: the
+// time of the slowest report, and of clocks that differ.
+const outdatedRows = 10 * time.Minute
+
+// JoinedAt returns when the controller observed the join of the recorded host ID, by its clock.
+// It is zero if the controller did not, or the annotation is unreadable.
+func (m *Member) JoinedAt() time.Time {
+	if m.Service == nil {
+		return time.Time{}
+	}
+	id, text, _ := strings.Cut(m.Service.Annotations[api.AnnotationJoinedAt], " ")
+	at, err := time.Parse(time.RFC3339, text)
+	if err != nil || hostid.Known(id) != m.RecordedID() {
+		return time.Time{}
+	}
+	return at
+}
+
 // Removed reports whether its Service still records a host ID that no fresh row of the matrix
-// lists: its node was removed. It is false if the member's ScyllaDB is ready, or may be: the member
-// has joined since the rows were written, or if the rows can hide a member.
+// lists: its node was removed. It is false if the member's ScyllaDB is ready, or may be; if the
+// member has, or may have, joined since the rows were written; or if the rows can hide a member.
 func (m *Member) Removed(in *matrix.Matrix) bool {
 	id := m.RecordedID()
 	if at, ok := in.Index(id); ok {
 		return in.Nodes()[at].Removed
 	}
-	return m.Idle() && id != "" && in.Reporting() > 0 &&
-		(m.Label(api.LabelDecommissioned) == api.DecommissionedDone || !in.Hides(m.Ref))
+	if !m.Idle() || id == "" || in.Reporting() == 0 {
+		return false
+	}
+	return m.Label(api.LabelDecommissioned) == api.DecommissionedDone ||
+		!in.Hides(m.Ref) && !m.mayOutdate(id)
+}
+
+// mayOutdate reports whether rows without this host ID may be from before its join: they lack even
+// the member's own row, or its join was observed a short time ago.
+func (m *Member) mayOutdate(id hostid.ID) bool {
+	if joined := SaysJoined(m.Report); joined != nil && *joined && m.Report.HostID == id {
+		return true
+	}
+	at := m.JoinedAt()
+	return !at.IsZero() && m.c.TakenAt.Sub(at) < outdatedRows
 }

@@ -5,7 +5,6 @@ package diagnosis
 import (
 	"encoding/json"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
@@ -221,14 +220,13 @@ func recordsOf(c *cluster.Cluster) []record {
 			continue
 		}
 		r := record{Ref: mb.Ref, member: mb.HasJoined() && mb.HostID != ""}
-		annotations := mb.Service.Annotations
-		if id, at, ok := strings.Cut(annotations[api.AnnotationJoinedAt], " "); ok && r.member &&
-			hostid.Known(id) == mb.HostID {
-			r.joined, _ = time.Parse(time.RFC3339, at) // an unreadable time counts as none
+		if r.member && mb.RecordedID() == mb.HostID {
+			r.joined = mb.JoinedAt()
 		}
 		var l replace.Last
-		if v := annotations[api.AnnotationReplaceLast]; v != "" && json.Unmarshal([]byte(v), &l) == nil && r.member &&
-			l.Outcome == replace.OutcomeReplaced && l.NewHostID == mb.HostID {
+		v := mb.Service.Annotations[api.AnnotationReplaceLast]
+		if r.member && v != "" && json.Unmarshal([]byte(v), &l) == nil && l.Outcome == replace.OutcomeReplaced &&
+			l.NewHostID == mb.HostID {
 			r.joined, r.original = l.FinishedAt, l.HostID
 		}
 		if mb.ReplaceRequested || mb.Replacing != "" {
