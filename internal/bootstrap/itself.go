@@ -15,8 +15,12 @@ import (
 // perhapsItself returns the note for a member that may wait for itself. Its volume has a node's
 // files. Its Service records no host ID, or one that was removed, because no reporter ran when it
 // joined. Exactly one host ID that no member here has or replaces is DOWN. The volume does not
-// prove it (system.local is not flushed), so a user must decide.
+// prove it (system.local is not flushed), so a user must decide. Zero while the Pod or its PVC is
+// being deleted: the next Pod may have another volume.
 func (in *Input) perhapsItself(m *matrix.Matrix) []words.Message {
+	if in.Member.Deleting() || in.Member.PVC != nil && in.Member.PVC.DeletionTimestamp != nil {
+		return nil
+	}
 	if in.unrecorded(m) {
 		return in.perhaps(words.JoinNotRecorded, in.self.HostID)
 	}

@@ -6,6 +6,9 @@ import (
 	"slices"
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	. "github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
@@ -15,6 +18,7 @@ import (
 // A member whose reporter was not there when it joined, and whose machine then lost its power, waits for itself: the note with the cure is there, and only there.
 func TestAMemberThatMayWaitForItselfIsToldSo(t *testing.T) {
 	own := matrix.Observation{HostID: idOwn, Status: matrix.Down}
+	deleted := metav1.ObjectMeta{DeletionTimestamp: new(metav1.Now())}
 	for name, tc := range map[string]struct {
 		change func(*Input)
 		want   bool
@@ -50,6 +54,11 @@ func TestAMemberThatMayWaitForItselfIsToldSo(t *testing.T) {
 			p.Service.Labels[api.LabelReplacingNodeHostID] = idOwn
 			in.Peers = append(in.Peers, p)
 		}, false},
+		"its Pod is being deleted":   {func(in *Input) { in.Member.Pod = &corev1.Pod{ObjectMeta: deleted} }, false},
+		"its claim is being deleted": {func(in *Input) { in.Member.PVC = &corev1.PersistentVolumeClaim{ObjectMeta: deleted} }, false},
+		"neither is being deleted": {func(in *Input) {
+			in.Member.Pod, in.Member.PVC = &corev1.Pod{}, &corev1.PersistentVolumeClaim{}
+		}, true},
 		"it is seen UP": {func(in *Input) { in.Matrix = newMatrix(threeUp(matrix.Observation{HostID: idOwn, Status: matrix.Up})) }, false},
 	} {
 		t.Run(name, func(t *testing.T) {
