@@ -10,6 +10,8 @@ import (
 	"strings"
 	"time"
 
+	"k8s.io/apimachinery/pkg/types"
+
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
@@ -26,7 +28,9 @@ type Asks struct {
 	Self matrix.Ref
 	// Claim is the name of Self's PVC by its Pod, if set; it takes precedence over the objects.
 	Claim string
-	Known Known
+	// VolumeUID is cluster.Member's of Self, if set; it takes precedence over the objects.
+	VolumeUID types.UID
+	Known     Known
 }
 
 // Nothing returns the Cluster of a member that could read nothing: only steps that need no objects
@@ -184,7 +188,7 @@ func (s *asker) note(note words.Message) words.Message {
 	} else {
 		f := a.facts()
 		if member, ok := note.Params["member"].(string); ok {
-			f["member"], f["service"] = member, a.serviceVersion(member)
+			f["member"], f["service"], f["uid"] = member, a.serviceVersion(member), a.volumeUID(member)
 		}
 		note = evidence.Do(note, f)
 	}
@@ -345,7 +349,20 @@ func (s *asker) factsOf(member string) evidence.Facts {
 		"namespace": s.c.Namespace, "cluster": s.c.Name, "report": s.c.Name, "member": member, "pod": member,
 		"container": s.c.Containers().Container(member), "log": replace.Log(s.c, member),
 		"reporterLog": replace.ReporterLog(s.c, member), "service": s.serviceVersion(member),
+		"uid": s.volumeUID(member),
 	}
+}
+
+// volumeUID returns the UID of a member's volume; empty if it is unknown.
+func (s *asker) volumeUID(member string) string {
+	m := s.c.Member(member)
+	switch {
+	case s.VolumeUID != "" && member == s.Self.Member:
+		return string(s.VolumeUID)
+	case m != nil:
+		return string(m.VolumeUID())
+	}
+	return ""
 }
 
 // serviceVersion returns the resource version of a member's Service; empty if it is unknown.

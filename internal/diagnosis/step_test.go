@@ -82,7 +82,7 @@ func TestStepsOfReasons(t *testing.T) {
 			want: "give the member an empty volume of its own, or bind the correct one to PVC data-demo-rack4-0. Two nodes with the same host ID must never run. Check where its volume came from: kubectl get pvc data-demo-rack4-0 -o yaml -n demo"},
 		"files of nobody knows whom": {b: about(words.VolumeUnreadable, words.New(words.VolumeOfUnknownHostID)),
 			want: "check where the volume of PVC data-demo-rack4-0 came from: kubectl get pvc data-demo-rack4-0 -o yaml -n demo. If it is a copy or a restored backup, give demo-rack4-0 an empty volume. " +
-				"Only if it was empty at the first start of demo-rack4-0, which was interrupted, let it start, which cannot be undone: kubectl scylla force-proceed demo-rack4-0 -n demo"},
+				"Only if it was empty at the first start of demo-rack4-0, which was interrupted, let it start, which cannot be undone: kubectl scylla force-proceed demo-rack4-0 -n demo --volume-uid=UID"},
 		"a volume that is not mounted": {b: about(words.VolumeUnreadable, words.New(words.VolumeNotLooked)), want: "mount the ScyllaDB volume read-only in the barrier's container, so that the container's user can read it"},
 		"a force of another value":     {b: about(words.ForceValueInvalid, words.Message{}), want: `set it to "true", after which its start cannot be undone, or remove it with --undo: kubectl scylla force-proceed demo-rack4-0 -n demo`},
 		"an address that is not its own": {b: about(words.ReplaceRequestInvalid, words.New(words.ReplacedAddressIsNotOwn)),
@@ -218,7 +218,7 @@ func TestNotesHaveTheirCommands(t *testing.T) {
 		words.New(words.BannedBefore, "evidence", "a text"), words.New(words.MayWaitForItself, "member", "demo-rack1-0", "hostID", idA),
 		words.New(words.RecordedHostIDRemoved, "member", "demo-rack2-0", "hostID", idB), words.New(words.RackIsNew),
 	}}
-	Advise(cluster.New(o, cluster.SourceReport, now), &v, Asks{Self: v.Self, Claim: "data-demo-rack1-0"})
+	Advise(cluster.New(o, cluster.SourceReport, now), &v, Asks{Self: v.Self, Claim: "data-demo-rack1-0", VolumeUID: "a-uid"})
 	var got []string
 	for _, n := range v.Notes {
 		for _, c := range n.Commands {
@@ -227,7 +227,7 @@ func TestNotesHaveTheirCommands(t *testing.T) {
 	}
 	want := []string{
 		"kubectl delete pvc data-demo-rack1-0 -n demo --wait=false", "kubectl delete pod demo-rack1-0 -n demo",
-		"kubectl get pvc data-demo-rack1-0 -o yaml -n demo", "kubectl scylla force-proceed demo-rack1-0 -n demo",
+		"kubectl get pvc data-demo-rack1-0 -o yaml -n demo", "kubectl scylla force-proceed demo-rack1-0 -n demo --volume-uid=a-uid",
 		"kubectl annotate service demo-rack2-0 internal.scylla-operator.scylladb.com/host-id- internal.scylla-operator.scylladb.com/node-joined-scylladb-cluster- -n demo",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

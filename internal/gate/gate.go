@@ -127,7 +127,7 @@ type Gate struct {
 	annotation annotation
 	ran        hostid.ID // with which ScyllaDB has run in this Pod; empty while unknown
 
-	volumeUID types.UID // as cluster.Member's; read only if a force would open
+	volumeUID types.UID // as cluster.Member's; read only for a force, or a step that offers one
 
 	seen *cluster.Cluster
 }
@@ -197,10 +197,14 @@ func (g *Gate) decide() (bootstrap.Verdict, *cluster.Cluster) {
 	g.adopt(c.StatusReport, c.Name)
 	g.readLease(&in, c)
 	v := bootstrap.Decide(in)
-	if v.Decision == bootstrap.DecisionForced {
-		if g.volumeUID, trouble = g.readVolumeUID(c); trouble != nil {
-			return g.Blocked(*trouble), c
-		}
+	forced := v.Decision == bootstrap.DecisionForced
+	if forced || holdsForOneVolume(v) { // a printed command without the UID has a placeholder
+		g.volumeUID, trouble = g.readVolumeUID(c)
+	}
+	if forced && trouble != nil {
+		return g.Blocked(*trouble), c
+	}
+	if forced {
 		in.VolumeUID = g.volumeUID
 		v = bootstrap.Decide(in)
 	}
@@ -217,6 +221,18 @@ func (g *Gate) complete(v bootstrap.Verdict, c *cluster.Cluster) bootstrap.Verdi
 	x.Notes = v.Notes
 	return x
 }
+
+// holdsForOneVolume reports whether a step of the verdict lets the member start on this volume, and
+// on no later one.
+func holdsForOneVolume(v bootstrap.Verdict) bool {
+	return waitsFor(v, words.VolumeUnreadable) || slices.ContainsFunc(v.Notes, func(n words.Message) bool {
+		return n.Code == words.JoinNotRecorded || n.Code == words.MayWaitForItself
+	})
+}
+
+// VolumeUID returns cluster.Member's VolumeUID of this member, if a force or a step of the last
+// verdict is for that volume alone; otherwise "".
+func (g *Gate) VolumeUID() types.UID { return g.volumeUID }
 
 // readVolumeUID returns cluster.Member's VolumeUID.
 func (g *Gate) readVolumeUID(c *cluster.Cluster) (types.UID, *matrix.Blocker) {

@@ -49,7 +49,7 @@ type options struct {
 
 	perService, undo, yes bool
 	dryRun                cli.DryRunFlag
-	reason                string
+	reason, volumeUID     string
 	read                  cli.ReadFlags // --from alone
 
 	reader   *cli.Reader
@@ -104,6 +104,9 @@ Exit code: 0 forced or undone, 2 no such member, refused or not confirmed, 1 err
 	f.BoolVar(&o.undo, "undo", false, "Stop forcing: remove the annotations.")
 	f.BoolVarP(&o.yes, "yes", "y", false, cli.YesUsage)
 	f.StringVar(&o.reason, "reason", "", cli.ReasonUsage)
+	f.StringVar(&o.volumeUID, "volume-uid", "",
+		"Refuse unless the member still has the volume with this UID: the UID of its data PVC, or of its Pod if it "+
+			"has no PVC.")
 	o.dryRun.AddFlag(cmd)
 	f.StringVarP(o.print.OutputFormat, "output", "o", "", "Output format. One of: json, yaml, name.")
 	_ = cmd.RegisterFlagCompletionFunc("output",
@@ -131,6 +134,8 @@ func (o *options) Validate(*cobra.Command) error {
 		return exit.Usagef("a member cannot be used together with --datacenter or --cluster")
 	case o.member != "" && o.perService:
 		return exit.Usagef("--per-service requires --datacenter or --cluster")
+	case o.volumeUID != "" && (o.undo || o.member == ""):
+		return exit.Usagef("--volume-uid requires a member, and cannot be used with --undo")
 	case o.read.From != "" && (o.dryRun != cli.DryRunClient || o.undo):
 		return exit.Usagef(
 			"saved objects cannot be forced: use --from with --dry-run=client to show what would be ignored")

@@ -3,6 +3,7 @@
 package forceproceed
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -84,6 +85,13 @@ func (o *options) planMember(ctx context.Context, s *cluster.Cluster) (*plan, er
 				exit.WithHint(
 					exit.Refusedf("member %s/%s has no PVC and no Pod, or they are not readable: a force is "+
 						"for one volume", s.Namespace, o.member),
+					"show its problems", words.Scylla(s.Namespace, "describe", o.member)...)
+		}
+		if uid := m.VolumeUID(); o.volumeUID != "" && string(uid) != o.volumeUID {
+			return nil,
+				exit.WithHint(
+					exit.Refusedf("the volume of member %s/%s has UID %s, and the force is for UID %s",
+						s.Namespace, o.member, cmp.Or(string(uid), "unknown"), o.volumeUID),
 					"show its problems", words.Scylla(s.Namespace, "describe", o.member)...)
 		}
 		if m.State == cluster.MemberJoined && !o.undo {

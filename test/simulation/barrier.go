@@ -203,7 +203,7 @@ func (p *pod) printed() bootstrap.Verdict {
 	v, g := p.barrier.verdict, p.barrier.gate
 	if g != nil {
 		c := cmp.Or(g.Seen(), diagnosis.Nothing(namespace))
-		diagnosis.Advise(c, &v, diagnosis.Asks{Self: v.Self, Claim: g.ClaimOf(c)})
+		diagnosis.Advise(c, &v, diagnosis.Asks{Self: v.Self, Claim: g.ClaimOf(c), VolumeUID: g.VolumeUID()})
 	}
 	return v
 }

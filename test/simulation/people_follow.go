@@ -233,7 +233,7 @@ func (w *world) followed(c words.Command) func() bool {
 		}
 		return nil
 	case strings.HasPrefix(text, "kubectl scylla force-proceed"):
-		if w.service[last] != nil {
+		if w.service[last] != nil && !w.forOtherVolume(c, last) {
 			return always(func() { w.forceAsShown(last, slices.Contains(c, "--undo")) })
 		}
 		return nil
@@ -250,6 +250,13 @@ func (w *world) outdated(c words.Command, args []string) bool {
 	i := slices.IndexFunc(c, func(arg string) bool { return strings.HasPrefix(arg, "--resource-version=") })
 	svc := w.service[args[min(3, len(args)-1)]]
 	return i >= 0 && svc != nil && c[i] != "--resource-version="+svc.ResourceVersion
+}
+
+// forOtherVolume: the force is for the volume of a member as it was, and the verb refuses it.
+func (w *world) forOtherVolume(c words.Command, member string) bool {
+	i := slices.IndexFunc(c, func(arg string) bool { return strings.HasPrefix(arg, "--volume-uid=") })
+	cl := w.claims["data-"+member]
+	return i >= 0 && (cl == nil || c[i] != "--volume-uid="+string(cl.obj.UID))
 }
 
 // plain is a command without its flags, and their values.

@@ -226,7 +226,7 @@ func (b *barrier) judge(ctx context.Context) bootstrap.Verdict {
 // advise adds the next steps to the verdict.
 func (b *barrier) advise(v bootstrap.Verdict) bootstrap.Verdict {
 	c := b.gate.Seen()
-	asks := diagnosis.Asks{Self: v.Self, Claim: b.gate.ClaimOf(c)}
+	asks := diagnosis.Asks{Self: v.Self, Claim: b.gate.ClaimOf(c), VolumeUID: b.gate.VolumeUID()}
 	if c == nil {
 		c = diagnosis.Nothing(b.Namespace)
 	}

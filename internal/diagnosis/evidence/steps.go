@@ -23,7 +23,8 @@ const (
 	tasks       = "scylla nodetool {member} {in} -- tasks list node_ops"
 	describe    = "scylla describe {pod} {in}"
 	connect     = "scylla remote add NAME {cluster} --remote-context CONTEXT --remote-namespace NAMESPACE {in}"
-	force       = "scylla force-proceed {member} {in}"
+	force       = "scylla force-proceed {member} {in} {sameVolume}"
+	forceVolume = "scylla force-proceed {member} {in} --volume-uid={uid}"
 	replaceNode = "scylla replace {hostID} {at}"
 	replaceHow  = "scylla replace status {member} {in}"
 	askGroup0   = "exec {pod} {in} -c {container} -- cqlsh -e {query}"
@@ -35,7 +36,8 @@ const (
 // commands of the steps, without "kubectl", in the order in which a user runs them. {name} is a
 // fact. {in} is the namespace of the cluster and {at} the node's, as "-n NAMESPACE"; empty
 // namespaces are left out. {unchanged} makes kubectl refuse if the Service, of resource version
-// "service", was written since. {name...} is a fact of several words.
+// "service", was written since, and {sameVolume} if the volume, of UID "uid", is another by then:
+// what a step says of a volume holds for no other. {name...} is a fact of several words.
 var commands = map[words.Code][]string{
 	words.TellClustersApart: {askGroup0},
 	words.TellGroupApart:    {askGroup0, "scylla init reset {report} --group0 {in}"},
@@ -146,15 +148,15 @@ var commands = map[words.Code][]string{
 	words.CheckOtherDatacenterThenForce: {force},
 	words.MendForceValue:                {force},
 	words.NameOneCluster:                {force},
-	words.JoinNotRecorded:               {seeVolume, force},
-	words.MayWaitForItself:              {seeVolume, force},
+	words.JoinNotRecorded:               {seeVolume, forceVolume},
+	words.MayWaitForItself:              {seeVolume, forceVolume},
 	words.ForcePastZeroToken:            {"scylla force-proceed {target} {in}"},
 	words.TakeForceBack:                 {"scylla force-proceed {target...} --undo {in}"},
 
 	words.DiscardClaim:      {"delete pvc {claim} {in} --wait=false", "delete pod {pod} {in}"},
 	words.GiveOwnVolume:     {seeVolume},
 	words.SeeHostIDs:        {"scylla nodetool --all {in} -- info"},
-	words.TellVolume:        {seeVolume, force},
+	words.TellVolume:        {seeVolume, forceVolume},
 	words.KeepOwnVolume:     {seeVolume, seeStatus},
 	words.SaveData:          {leave},
 	words.SaveVolumeAndData: {"patch persistentvolume {volume} --patch {retain}", leave},
@@ -247,6 +249,10 @@ func (f Facts) Commands(step words.Code) []words.Command {
 			case arg == "{unchanged}":
 				if v := f["service"]; v != "" {
 					c = append(c, "--resource-version="+v)
+				}
+			case arg == "{sameVolume}":
+				if v := f["uid"]; v != "" {
+					c = append(c, "--volume-uid="+v)
 				}
 			case several:
 				c = append(c, strings.Fields(f.fact(name))...)
