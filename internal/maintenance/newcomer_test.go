@@ -54,6 +54,18 @@ func TestRollouts(t *testing.T) {
 			st.Sets["demo-rack2"].Status.ReadyReplicas = 1
 			st.Services[dead].Labels[api.LabelReplacingNodeHostID] = stage.HostID(2, 0)
 		}},
+		"its rollout waits for the ignored": {member: self, change: func(st *stage.Stage) {
+			roll(st, "demo-rack2", 1)
+			ignore(st, self, stage.HostID(2, 0))
+		}},
+		"its rollout restarts a node before the ignored": {member: self, change: func(st *stage.Stage) {
+			roll(st, "demo-rack2", 0)
+			ignore(st, self, stage.HostID(2, 0))
+		}, want: []string{"demo-rack2"}},
+		"its rollout waits for a dead node that is not ignored": {member: self, change: func(st *stage.Stage) {
+			roll(st, "demo-rack2", 1)
+			ignore(st, self, stage.HostID(1, 0))
+		}, want: []string{"demo-rack2"}},
 		"of another revision": {member: self, change: func(st *stage.Stage) {
 			status := &st.Sets["demo-rack1"].Status
 			status.CurrentRevision, status.UpdatedReplicas, status.Replicas = "old", 1, 2
@@ -71,6 +83,11 @@ func TestRollouts(t *testing.T) {
 			}
 		})
 	}
+}
+
+func roll(st *stage.Stage, set string, updated int32) {
+	status := &st.Sets[set].Status
+	status.CurrentRevision, status.UpdatedReplicas, status.Replicas, status.ReadyReplicas = "old", updated, 2, 1
 }
 
 func ignore(st *stage.Stage, member, id string) {

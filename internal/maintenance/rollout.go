@@ -39,7 +39,7 @@ func Rollouts(c *cluster.Cluster, self *cluster.Member) []Rollout {
 	waits := false              // its rollout waits for self
 	if self != nil {
 		dead, own = self.IgnoredDead(), self.StatefulSet
-		waits = own != nil && ofOldRevision(own) && holder(c, own, self) != nil
+		waits = own != nil && ofOldRevision(own) && holder(c, own, self, nil) != nil
 	}
 	joined := map[string]int32{}
 	for _, m := range c.Serviced() {
@@ -166,9 +166,10 @@ func ofOldRevision(set *appsv1.StatefulSet) bool {
 // goesFirst reports whether a new node need not wait for the rollout of another StatefulSet,
 // because that rollout waits for a new node of its own. Two new nodes that each block their own
 // rollout would wait for each other: the first by name starts first. A replacement starts before
-// every plain new node, which must wait for the dead node anyway.
+// every plain new node, which must wait for the dead node anyway. It also starts before a rollout
+// that waits for a dead node that it ignores: that node's own replacement begins after this one.
 func goesFirst(c *cluster.Cluster, self *cluster.Member, set *appsv1.StatefulSet) bool {
-	other := holder(c, set, nil)
+	other := holder(c, set, nil, self.IgnoredDead())
 	if other == nil {
 		return false
 	}
@@ -182,8 +183,9 @@ func byHostID(m *cluster.Member) bool { return m != nil && m.Label(api.LabelRepl
 // restarted before it is Ready; nil if there is none. A rolling update deletes Pods from the
 // largest ordinal down, and stops at a Pod that is not Ready; above the holder there is no Pod of
 // an old revision. self, if set, is the new node in question. Without self, the holder must not
-// have started to join: its end would let the rollout continue.
-func holder(c *cluster.Cluster, set *appsv1.StatefulSet, self *cluster.Member) *cluster.Member {
+// have started to join: its end would let the rollout continue. A member with a host ID of dead is
+// a holder too.
+func holder(c *cluster.Cluster, set *appsv1.StatefulSet, self *cluster.Member, dead []hostid.ID) *cluster.Member {
 	if unobserved(set) {
 		return nil // the number of Pods of the newest revision is unknown
 	}
@@ -200,21 +202,22 @@ func holder(c *cluster.Cluster, set *appsv1.StatefulSet, self *cluster.Member) *
 	if missing > 0 && set.Status.ReadyReplicas == set.Status.Replicas-1 {
 		// It creates its Pods one after the other and one is not Ready: until that Pod is Ready it
 		// creates and deletes no other, of any revision.
-		return firstHolder(c, set, self, first, top)
+		return firstHolder(c, set, self, dead, first, top)
 	}
-	return firstHolder(c, set, self, top, max(first, top-int(set.Status.UpdatedReplicas)))
+	return firstHolder(c, set, self, dead, top, max(first, top-int(set.Status.UpdatedReplicas)))
 }
 
 // firstHolder is holder among the Pods from ordinal from to ordinal to, inclusive, in that order;
 // from may be larger.
-func firstHolder(c *cluster.Cluster, set *appsv1.StatefulSet, self *cluster.Member, from, to int) *cluster.Member {
+func firstHolder(c *cluster.Cluster, set *appsv1.StatefulSet, self *cluster.Member, dead []hostid.ID,
+	from, to int) *cluster.Member {
 	step := cmp.Or(cmp.Compare(to, from), 1)
 	for at := from; at != to+step; at += step {
 		name := fmt.Sprintf("%s-%d", set.Name, at)
 		// with too many replicas, the last are not members
 		m := cmp.Or(c.Member(name), &cluster.Member{Ref: matrix.Ref{Member: name}})
 		switch {
-		case self != nil && m.Member == self.Member:
+		case self != nil && m.Member == self.Member, slices.Contains(dead, m.RecordedID()):
 			return m
 		case self != nil || m.HasJoined() && !m.Going():
 		case !joining(c, m):
