@@ -56,10 +56,10 @@ func (w *world) giveUp() {
 	if w.follower.done != nil {
 		w.leaveUnhealed()
 	}
-	if w.result.Unhealed > 0 {
-		return // a person did what is printed, in vain
-	}
 	for _, name := range w.unwell() {
+		if w.result.Unhealed > 0 && !w.couldJoin(w.pods[name]) {
+			continue // a person did what is printed, in vain
+		}
 		w.violate(&w.result.EndlessWaits, "endless wait: %s: %s", name, w.why(name))
 	}
 }

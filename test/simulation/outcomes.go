@@ -105,10 +105,7 @@ func (w *world) observe() {
 	}
 }
 
-// observeWait: a new node could have joined from the first second in which its Pod is at its barrier
-// or beyond, on a running machine and a volume with which it has not asked yet, its cluster has a
-// coordinator, no operation is queued or under way, and every other member is in reach but the one
-// that it replaces and those that it ignores.
+// observeWait counts how long a new node waits from the first second in which it could have joined.
 func (w *world) observeWait(p *pod) {
 	c, known := w.eye.could[p.name]
 	if known && p.claim.disk.complete {
@@ -116,27 +113,37 @@ func (w *world) observeWait(p *pod) {
 		w.result.Waits = append(w.result.Waits, w.now.Sub(c.at))
 		return
 	}
-	if p.deleting || p.stage < atBarrier || p.machine.off {
+	if !waitsOrRuns(p) {
 		if known && !c.lost {
 			delete(w.eye.could, p.name)
 		}
 		return
 	}
-	d := p.claim.disk
-	if known || d.asked || d.group != nil || len(w.groups) == 0 {
-		return
+	if !known && w.couldJoin(p) {
+		w.eye.could[p.name] = could{at: w.now}
+	}
+}
+
+// waitsOrRuns: its Pod is at its barrier or beyond, on a running machine.
+func waitsOrRuns(p *pod) bool {
+	return p != nil && !p.deleting && p.stage >= atBarrier && !p.machine.off
+}
+
+// couldJoin: a new node waits or runs on a volume with which it has not asked yet, its cluster has a
+// coordinator, no operation is queued or under way, and every other member is in reach but the one
+// that it replaces and those that it ignores.
+func (w *world) couldJoin(p *pod) bool {
+	if !waitsOrRuns(p) || p.claim.disk.asked || p.claim.disk.group != nil || len(w.groups) == 0 {
+		return false
 	}
 	g := w.groups[0]
 	if g.leader == nil || g.current != nil || len(g.queue) > 0 {
-		return
+		return false
 	}
 	but := w.excepted(p)
-	for _, id := range g.order {
-		if g.members[id] != normal || !g.down[id].IsZero() && !slices.Contains(but, id) {
-			return
-		}
-	}
-	w.eye.could[p.name] = could{at: w.now}
+	return !slices.ContainsFunc(g.order, func(id string) bool {
+		return g.members[id] != normal || !g.down[id].IsZero() && !slices.Contains(but, id)
+	})
 }
 
 // excepted are the nodes that a member's replacement does without.
