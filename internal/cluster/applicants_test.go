@@ -74,6 +74,18 @@ func TestANodeThatHasJustJoinedIsNotRemoved(t *testing.T) {
 			t.Errorf("%s: want removed: %v", tc.name, tc.want)
 		}
 	}
+	// Its own row fails, so that the matrix has it as a node that the other rows lack.
+	setRow(t, pod, &api.NodeStatusReport{HostID: hostid.ID(id), Error: new("connection refused")})
+	for ago, want := range map[time.Duration]bool{time.Minute: false, 11 * time.Minute: true} {
+		joined(id, ago)()
+		c := st.cluster(SourceAnnotation)
+		if at, ok := c.Matrix().Index(hostid.ID(id)); !ok || !c.Matrix().Nodes()[at].Removed {
+			t.Fatal("the other rows do not lack it: the test proves nothing")
+		}
+		if c.Member(name).Removed(c.Matrix()) != want {
+			t.Errorf("its own row fails, %s after its join: want removed: %v", ago, want)
+		}
+	}
 }
 
 // TestADecommissionedNodeIsNoApplicant: a node that was decommissioned and still runs is not on its way in, and the operation that its own task manager keeps is over.

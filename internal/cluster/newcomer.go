@@ -243,7 +243,7 @@ func (m *Member) JoinedAt() time.Time {
 func (m *Member) Removed(in *matrix.Matrix) bool {
 	id := m.RecordedID()
 	if at, ok := in.Index(id); ok {
-		return in.Nodes()[at].Removed
+		return in.Nodes()[at].Removed && !m.justJoined()
 	}
 	if !m.Idle() || id == "" || in.Reporting() == 0 {
 		return false
@@ -258,6 +258,10 @@ func (m *Member) mayOutdate(id hostid.ID) bool {
 	if joined := SaysJoined(m.Report); joined != nil && *joined && m.Report.HostID == id {
 		return true
 	}
+	return m.justJoined()
+}
+
+func (m *Member) justJoined() bool {
 	at := m.JoinedAt()
 	return !at.IsZero() && m.c.TakenAt.Sub(at) < outdatedRows
 }
