@@ -177,7 +177,7 @@ func (w *world) prove(p *keep.Proof, q *queued) {
 // putLease writes the Lease with that holder. It is false when the API server did not say that it did.
 func (w *world) putLease(holder string) bool {
 	y := &w.control.way
-	l := w.lease.DeepCopy()
+	l := new(*w.lease)
 	l.Spec.HolderIdentity, l.Spec.RenewTime = &holder, ptr.To(metav1.NewMicroTime(w.clock(w.control.name())))
 	base := y.lease
 	write := func() {

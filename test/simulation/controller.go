@@ -68,7 +68,7 @@ func (w *world) controllerTick() {
 func (w *world) memberServices() {
 	for _, s := range w.sets {
 		for o := range s.replicas {
-			name := fmt.Sprintf("%s-%d", s.obj.Name, o)
+			name := podName(s, o)
 			if w.service[name] != nil || s.away {
 				continue
 			}

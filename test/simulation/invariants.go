@@ -42,7 +42,7 @@ func (w *world) unwell() []string {
 	var out []string
 	for _, s := range w.sets {
 		for o := range s.replicas {
-			if name := fmt.Sprintf("%s-%d", s.obj.Name, o); !w.well(name) {
+			if name := podName(s, o); !w.well(name) {
 				out = append(out, name)
 			}
 		}

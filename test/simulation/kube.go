@@ -41,7 +41,7 @@ type set struct {
 	image    int  // of versions
 }
 
-func (s *set) revisionName() string { return fmt.Sprintf("%s-rev%d", s.obj.Name, s.revision) }
+func (s *set) revisionName() string { return s.obj.Name + "-rev" + strconv.Itoa(s.revision) }
 
 // claim is a PersistentVolumeClaim with its volume, which is bound to a machine.
 type claim struct {
@@ -251,7 +251,7 @@ func (w *world) reconcileSet(s *set) {
 	if st.UpdatedReplicas == st.Replicas && st.ReadyReplicas == st.Replicas && st.Replicas == s.replicas {
 		st.CurrentRevision = st.UpdateRevision
 	}
-	w.roll(s, all)
+	w.roll(s, all, st.UpdateRevision)
 	if !sameObject(st, s.obj.Status) {
 		o := *s.obj
 		o.Status = st
@@ -261,13 +261,13 @@ func (w *world) reconcileSet(s *set) {
 }
 
 // roll takes the largest ordinal of an old revision away, once all above it are ready: the StatefulSet controller's own order.
-func (w *world) roll(s *set, all []*pod) {
+func (w *world) roll(s *set, all []*pod, revision string) {
 	if s.obj.Spec.PodManagementPolicy == appsv1.OrderedReadyPodManagement && (int32(len(all)) < s.replicas ||
-		slices.ContainsFunc(all, func(p *pod) bool { return p.revision == s.revisionName() && !p.isReady() })) {
+		slices.ContainsFunc(all, func(p *pod) bool { return p.revision == revision && !p.isReady() })) {
 		return
 	}
 	for _, p := range slices.Backward(all) {
-		if p.revision != s.revisionName() && !p.deleting {
+		if p.revision != revision && !p.deleting {
 			w.tracef("rollout: %s is taken away", p.name)
 			w.deletePod(p, false)
 			return
@@ -281,7 +281,7 @@ func (w *world) roll(s *set, all []*pod) {
 func (p *pod) isReady() bool { return p.status.ready && !p.status.lost && !p.deleting }
 
 func (w *world) makePod(s *set, ordinal int32) *pod {
-	name := fmt.Sprintf("%s-%d", s.obj.Name, ordinal)
+	name := podName(s, ordinal)
 	c := w.claims["data-"+name]
 	if w.now.Before(w.wider.quota) {
 		w.setsSeen = -1 // tries again
@@ -631,4 +631,4 @@ func (w *world) annotate(name string, change func(labels, annotations map[string
 	w.service[name] = o
 }
 
-func podName(s *set, ordinal int32) string { return fmt.Sprintf("%s-%d", s.obj.Name, ordinal) }
+func podName(s *set, ordinal int32) string { return s.obj.Name + "-" + strconv.Itoa(int(ordinal)) }

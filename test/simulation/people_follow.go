@@ -134,18 +134,28 @@ func (w *world) readStatus() *plan {
 	j := diagnosis.Judge(w.readByPerson(), w.clock(person))
 	w.traceSteps(j)
 	f.looked = map[string]bool{}
-	steps := append(f.refused, printedSteps(j)...)
-	for _, name := range sortedKeys(f.open) { // and then what `barrier` and `describe` print of each
-		steps = append(append(steps, w.ofBarrier(name)...), w.ofLog(j, words.Scylla(namespace, "describe", name)))
-	}
+	plan := w.planOf(j, append(f.refused, printedSteps(j)...))
 	f.refused = nil
+	for _, name := range sortedKeys(f.open) { // and then what `barrier` and `describe` print of each
+		if plan != nil {
+			break
+		}
+		plan = w.planOf(j, append(w.ofBarrier(name), w.ofLog(j, words.Scylla(namespace, "describe", name))))
+	}
+	return plan
+}
+
+// planOf is the first of these steps that says to do something, and was not done just now.
+func (w *world) planOf(j *diagnosis.Judged, steps []printedStep) *plan {
+	f := &w.follower
 	for _, s := range steps {
 		code, do := w.actions(j, s, 0)
-		key := fmt.Sprint(code, do)
-		if len(do) == 0 || w.now.Sub(f.done[key]) < stepAgain && !f.done[key].IsZero() {
+		if len(do) == 0 {
 			continue
 		}
-		return &plan{about: s.about, code: code, commands: do}
+		if at, ok := f.done[fmt.Sprint(code, do)]; !ok || w.now.Sub(at) >= stepAgain {
+			return &plan{about: s.about, code: code, commands: do}
+		}
 	}
 	return nil
 }

@@ -142,7 +142,7 @@ func (w *world) report(p *pod) {
 
 // encode writes a row as it stands in the annotation; mostly that is what was written last.
 func (r *reporter) encode(row *api.NodeStatusReport) string {
-	if r.said == nil || !sameRow(*r.said, *row) {
+	if r.said == nil || !sameRow(r.said, row) {
 		text, err := api.EncodeNodeStatusReport(row)
 		if err != nil {
 			panic(err) // strings and times always marshal
@@ -152,16 +152,18 @@ func (r *reporter) encode(row *api.NodeStatusReport) string {
 	return r.text
 }
 
-// sameRow leaves to package reflect only what most rows have none of.
-func sameRow(a, b api.NodeStatusReport) bool {
+// sameRow leaves to package reflect only what most rows have none of: a row has what is equal from the one before.
+func sameRow(a, b *api.NodeStatusReport) bool {
 	same := ptr.Equal(a.OwnsTokens, b.OwnsTokens) && ptr.Equal(a.Heartbeat, b.Heartbeat) &&
 		slices.EqualFunc(a.ObservedNodes, b.ObservedNodes, func(x, y api.ObservedNodeStatusReport) bool {
 			since := x.Since.Equal(y.Since)
 			x.Since, y.Since = nil, nil
 			return since && x == y
 		})
-	a.OwnsTokens, a.Heartbeat, a.ObservedNodes = b.OwnsTokens, b.Heartbeat, b.ObservedNodes
-	return same && reflect.DeepEqual(&a, &b)
+	if same {
+		b.OwnsTokens, b.Heartbeat, b.ObservedNodes = a.OwnsTokens, a.Heartbeat, a.ObservedNodes
+	}
+	return same && reflect.DeepEqual(a, b)
 }
 
 // row is what ScyllaDB answers (1.2 to 1.5), put together as package scylla does.
