@@ -169,6 +169,7 @@ func (t *Tracker) Ask(ctx context.Context) {
 	for key, s := range t.clusters {
 		idle := !s.ask
 		s.ask = false
+		all = slices.Grow(all, len(s.evidence))
 		for i := range s.evidence {
 			e := &s.evidence[i]
 			if h, address := e.Heartbeat(), e.HeartbeatAt(); address != "" {

@@ -358,8 +358,9 @@ func (in *Input) judged() *matrix.Matrix {
 	if m == nil {
 		m = matrix.New(nil, matrix.Options{})
 	}
+	self := in.self // without in
 	opts := matrix.Options{
-		Self:              &in.self,
+		Self:              &self,
 		Reports:           in.Reports,
 		AllowNonReporting: in.AllowNonReporting,
 		NotVerified:       slices.Concat(in.NotVerified, m.Options().NotVerified),

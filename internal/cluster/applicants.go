@@ -78,7 +78,11 @@ func (m *Member) Replaces() bool {
 // ReplacedAddress returns the address of the node that the member replaces by the old procedure;
 // false if it replaces no node by address.
 func (m *Member) ReplacedAddress() (netip.Addr, bool) {
-	address, err := netip.ParseAddr(m.Label(api.LabelReplace))
+	text := m.Label(api.LabelReplace)
+	if text == "" {
+		return netip.Addr{}, false
+	}
+	address, err := netip.ParseAddr(text)
 	return address.Unmap(), err == nil && m.Label(api.LabelReplacingNodeHostID) == "" && (m.c == nil || !m.c.Operator)
 }
 

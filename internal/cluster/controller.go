@@ -5,7 +5,6 @@ package cluster
 import (
 	"cmp"
 	"errors"
-	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -57,11 +56,12 @@ func (c *Cluster) KnowsEnough(self matrix.Ref) error {
 // controller creates the member Services. A new cluster has no other sign of our controller. A
 // report that was copied here proves nothing about the controller here.
 func (c *Cluster) Ours() bool {
-	reports := slices.DeleteFunc(slices.Clone(c.Reports),
-		func(r api.ScyllaDBDatacenterNodesStatusReport) bool { return isRemote(&r) })
-	if len(reports) == 0 && c.StatusReport == nil {
-		return slices.ContainsFunc(c.Services, func(s corev1.Service) bool { return Managed(&s) })
+	if c.StatusReport != nil && c.StatusReport.Labels[api.LabelManagedBy] == api.ManagedByUs {
+		return true
 	}
-	return slices.ContainsFunc(reports, func(r api.ScyllaDBDatacenterNodesStatusReport) bool { return Managed(&r) }) ||
-		c.StatusReport != nil && c.StatusReport.Labels[api.LabelManagedBy] == api.ManagedByUs
+	local := func(r *api.ScyllaDBDatacenterNodesStatusReport) bool { return !isRemote(r) }
+	if c.StatusReport == nil && !anyOf(c.Reports, local) {
+		return anyOf(c.Services, func(s *corev1.Service) bool { return Managed(s) })
+	}
+	return anyOf(c.Reports, func(r *api.ScyllaDBDatacenterNodesStatusReport) bool { return local(r) && Managed(r) })
 }

@@ -37,6 +37,8 @@ type index struct {
 	hosts    map[hostid.ID]string           // host ID -> member name, by the Services
 	scyllaDB matrix.Containers
 	sorted   []string // the names in refs
+	// datacenters of the cluster here, sorted
+	datacenters []string
 }
 
 func (c *Cluster) makeIndex() *index {
@@ -47,7 +49,7 @@ func (c *Cluster) makeIndex() *index {
 		sets:     make(map[string]*appsv1.StatefulSet, len(c.StatefulSets)),
 		refs:     make(map[string]matrix.Ref, len(c.Services)+len(c.Pods)),
 		hosts:    make(map[hostid.ID]string, len(c.Services)),
-		scyllaDB: matrix.Containers{},
+		scyllaDB: matrix.Containers{}, datacenters: c.datacenters(),
 	}
 	for i := range c.StatefulSets {
 		ix.sets[c.StatefulSets[i].Name] = &c.StatefulSets[i]
@@ -198,7 +200,7 @@ func cutOrdinal(name string) (set string, ordinal int32, ok bool) {
 // set returns the StatefulSet of a member, nil if it was not read.
 func (ix *index) set(member string) *appsv1.StatefulSet {
 	if p := ix.pods[member]; p != nil {
-		if o := metav1.GetControllerOf(p); o != nil && o.Kind == "StatefulSet" {
+		if o := metav1.GetControllerOfNoCopy(p); o != nil && o.Kind == "StatefulSet" {
 			return ix.sets[o.Name]
 		}
 	}

@@ -19,8 +19,8 @@ func (c *Cluster) withoutReport() []matrix.Blocker {
 	var lost []string
 	for i := range c.Services {
 		dc := c.Services[i].Labels[api.LabelDatacenter]
-		reported := slices.ContainsFunc(c.Reports,
-			func(r api.ScyllaDBDatacenterNodesStatusReport) bool { return r.DatacenterName == dc })
+		reported := anyOf(c.Reports,
+			func(r *api.ScyllaDBDatacenterNodesStatusReport) bool { return r.DatacenterName == dc })
 		if j := joined(&c.Services[i]); dc != "" && !reported && j != nil && *j && !slices.Contains(lost, dc) {
 			lost = append(lost, dc)
 		}

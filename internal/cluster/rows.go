@@ -81,7 +81,7 @@ func (c *Cluster) reportRows() []matrix.Row {
 		return nil
 	}
 	rows := matrix.FromStatusReport(c.StatusReport)
-	here, by := c.datacenters(), c.comparison()
+	here, by := c.ix.datacenters, c.comparison()
 	for i := range rows {
 		c.refine(&rows[i], by, !slices.Contains(here, rows[i].Reporter.Datacenter) && rows[i].Reporter.Datacenter != "")
 	}
@@ -115,7 +115,7 @@ func (c *Cluster) datacenterRows(reports []api.ScyllaDBDatacenterNodesStatusRepo
 // remotePlaces returns the places whose only reports are copies from elsewhere.
 func (c *Cluster) remotePlaces() map[place]bool {
 	out := map[place]bool{}
-	if !slices.ContainsFunc(c.Reports, func(r api.ScyllaDBDatacenterNodesStatusReport) bool { return isRemote(&r) }) {
+	if !anyOf(c.Reports, isRemote) {
 		return out
 	}
 	for pass := range 2 {
@@ -297,7 +297,7 @@ func (c *Cluster) memberRows() []matrix.Row {
 	if c.Source == SourceLive {
 		r = func() *reading { return c.read(c.say) }
 	}
-	return append(slices.Clip(r().rows), c.foreignRows(c.datacenters())...)
+	return append(slices.Clip(r().rows), c.foreignRows(c.ix.datacenters)...)
 }
 
 // say returns a member's row by c.Source: the answer of its ScyllaDB, or its Pod's annotation.

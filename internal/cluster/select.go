@@ -39,6 +39,16 @@ func Managed(obj metav1.Object) bool {
 	return obj.GetLabels()[api.LabelManagedBy] == api.ManagedByUs && !OwnedByOperator(obj)
 }
 
+// anyOf is slices.ContainsFunc without a copy of each object.
+func anyOf[T any](objects []T, is func(*T) bool) bool {
+	for i := range objects {
+		if is(&objects[i]) {
+			return true
+		}
+	}
+	return false
+}
+
 // isRemote reports whether the report is a copy from another Kubernetes cluster or namespace: its
 // members have no Pods here.
 func isRemote(r *api.ScyllaDBDatacenterNodesStatusReport) bool {

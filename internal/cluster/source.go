@@ -102,7 +102,7 @@ func (c *Cluster) reportsFound() words.Message {
 			have[c.StatusReport.Datacenters[i].Name] = true
 		}
 	}
-	known := c.datacenters()
+	known := slices.Clip(c.ix.datacenters)
 	missing := slices.DeleteFunc(slices.Clone(known), func(dc string) bool { return have[dc] })
 	for dc := range have {
 		if !slices.Contains(known, dc) {

@@ -33,7 +33,7 @@ func (c *Cluster) WhyNotRemovable(hostID hostid.ID) words.Message {
 		return words.New(words.StrangerRecorded, "service", service)
 	}
 	dc, rack := c.placeOf(hostID)
-	if dc != "" && !slices.Contains(c.datacenters(), dc) {
+	if dc != "" && !slices.Contains(c.ix.datacenters, dc) {
 		return words.New(words.StrangerElsewhere, "datacenter", dc)
 	} else if dc == "" {
 		if sign := c.derived.elsewhere.get(c.derived.of, (*Cluster).otherDatacenter); !sign.IsZero() {
@@ -335,7 +335,7 @@ func (c *Cluster) otherDatacenter() words.Message {
 			return words.New(words.SignReportCopiedIn, "datacenter", r.DatacenterName, "report", r.Name)
 		}
 	}
-	here := c.datacenters()
+	here := c.ix.datacenters
 	for i := range c.rows {
 		if r := &c.rows[i].Reporter; !slices.Contains(here, r.Datacenter) {
 			return words.New(words.SignRowOfOtherDatacenter, "datacenter", r.Datacenter, "node", r.Name())

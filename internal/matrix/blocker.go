@@ -225,7 +225,7 @@ type Group struct {
 	Detail string        `json:"detail,omitempty"` // of the first
 	Step   words.Message `json:"step,omitzero"`    // of the first
 
-	first Blocker
+	first *Blocker
 }
 
 // GroupBlockers joins equal blockers of several observers about one node, in the order of their
@@ -253,7 +253,7 @@ func GroupBlockers(blockers []Blocker) (groups []Group, total int) {
 			k.detail = b.Detail
 		}
 		i, ok := index[k]
-		for ok && cause(b) != cause(&groups[i].first) {
+		for ok && cause(b) != cause(groups[i].first) {
 			k.cause++
 			i, ok = index[k]
 		}
@@ -263,7 +263,7 @@ func GroupBlockers(blockers []Blocker) (groups []Group, total int) {
 				index[k] = i
 			}
 			groups = append(groups, Group{
-				Reason: b.Reason, Observed: b.Observed, Since: b.Since, Detail: b.Detail, Step: b.Step, first: *b,
+				Reason: b.Reason, Observed: b.Observed, Since: b.Since, Detail: b.Detail, Step: b.Step, first: b,
 			})
 		}
 		g := &groups[i]

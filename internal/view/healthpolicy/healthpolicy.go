@@ -120,10 +120,12 @@ func quorum(profile api.HealthProfile, members int) int32 {
 	return int32(min(max(minQuorum, members), mostQuorum))
 }
 
+var standard = *Standard(Stabilisation, 0)
+
 // Of returns the policy of a report, with the default for each missing or invalid number; the
 // defaults if it has no policy.
 func Of(r *api.ScyllaDBStatusReport) api.StatusReportHealthPolicy {
-	out := *Standard(Stabilisation, 0)
+	out := standard
 	if r == nil || r.Status.HealthPolicy == nil {
 		return out
 	}
