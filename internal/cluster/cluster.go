@@ -23,9 +23,8 @@ type Cluster struct {
 	// TakenAt is when the objects were read. For saved objects it is the newest time in them, zero
 	// if they have none.
 	TakenAt time.Time
-	// Source is the source of Rows, never SourceAuto. SourceReason is the reason for the choice.
-	Source       Source
-	SourceReason words.Message
+	// Source is the source of Rows, never SourceAuto.
+	Source Source
 	// OverrideRef is Objects.Override. StatusReport is then that object, or nil if it could not be
 	// read.
 	OverrideRef string
@@ -59,8 +58,9 @@ func New(o Objects, source Source, now time.Time) *Cluster {
 
 // judge computes rows and matrix from one source.
 func (c *Cluster) judge(want Source) *Cluster {
-	c.want = want
-	c.Source, c.SourceReason = c.choose(want)
+	if c.want, c.Source = want, want; auto(want) {
+		c.Source, _ = c.choose(want)
+	}
 	c.rows = c.makeRows()
 	c.all = matrix.New(c.rows, c.options(c.names()))
 	c.Old = c.Old || len(c.Disputes()) > 0

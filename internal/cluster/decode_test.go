@@ -138,7 +138,7 @@ func TestSteadyAnnotationsAreSharedOnce(t *testing.T) {
 	if len(bases) != 1 || bases[nil] {
 		t.Errorf("30 nodes that say the same have %d memberships", len(slices.Collect(maps.Keys(bases))))
 	}
-	if h := s.Matrix().Health(); !h.AllUp || h.Nodes != 30 || strings.Contains(words.Text(s.SourceReason), "no Pod") {
+	if h := s.Matrix().Health(); !h.AllUp || h.Nodes != 30 || strings.Contains(words.Text(s.SourceReason()), "no Pod") {
 		t.Errorf("health %+v", h)
 	}
 }

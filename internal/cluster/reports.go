@@ -376,8 +376,7 @@ func (c *Cluster) WithReport(report *api.ScyllaDBStatusReport) *Cluster {
 // members here are those in the report and are not read again.
 func (c *Cluster) WithOwn(report *api.ScyllaDBStatusReport) *Cluster {
 	other := *c
-	other.StatusReport, other.want, other.behind = report, SourceReport, nil
-	other.Source, other.SourceReason = other.choose(SourceReport)
+	other.StatusReport, other.want, other.Source, other.behind = report, SourceReport, SourceReport, nil
 	if other.rows = other.ownRows(); len(other.rows) > 0 && len(other.rows) == len(c.rows) &&
 		&other.rows[0] == &c.rows[0] {
 		other.all = c.all.Judge(other.options(c.all.Options().Names))

@@ -262,8 +262,8 @@ func TestRemoteRowsNeedNoPodHere(t *testing.T) {
 	remote.Labels[api.LabelRemoteReport] = "east"
 	st.Reports["dc2"] = remote
 	s := st.cluster(SourceAuto)
-	if words.Text(s.SourceReason) != "2 of 2 datacenter reports found" {
-		t.Errorf("reason %q", words.Text(s.SourceReason))
+	if words.Text(s.SourceReason()) != "2 of 2 datacenter reports found" {
+		t.Errorf("reason %q", words.Text(s.SourceReason()))
 	}
 	for _, r := range s.Rows() {
 		if !r.Stale.IsZero() {

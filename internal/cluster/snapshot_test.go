@@ -42,7 +42,7 @@ func TestOrderOfObjectsNeverMatters(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		b, err := json.Marshal(said{s.Rows(), s.Members(), bootstrap.Decide(in), words.Text(s.SourceReason)})
+		b, err := json.Marshal(said{s.Rows(), s.Members(), bootstrap.Decide(in), words.Text(s.SourceReason())})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -9,6 +9,12 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
+// SourceReason returns the reason for the choice of Source.
+func (c *Cluster) SourceReason() words.Message {
+	_, why := c.choose(c.want)
+	return why
+}
+
 // choose returns the source of Rows, and the reason.
 func (c *Cluster) choose(want Source) (Source, words.Message) {
 	switch want {

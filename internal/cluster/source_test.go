@@ -44,8 +44,8 @@ func TestSourceIsChosenAndExplained(t *testing.T) {
 			if tc.cluster {
 				s = New(withClusterReport(st.objects(), st.states), tc.want, s.TakenAt)
 			}
-			if s.Source != tc.source || words.Text(s.SourceReason) != tc.reason {
-				t.Errorf("got %s, %q\nwant %s, %q", s.Source, words.Text(s.SourceReason), tc.source, tc.reason)
+			if s.Source != tc.source || words.Text(s.SourceReason()) != tc.reason {
+				t.Errorf("got %s, %q\nwant %s, %q", s.Source, words.Text(s.SourceReason()), tc.source, tc.reason)
 			}
 		})
 	}
@@ -96,8 +96,8 @@ func TestLiveAnswersAndTheSource(t *testing.T) {
 			t.Parallel()
 			before := silent().cluster(tc.want)
 			s := before.WithLive(tc.live, nil, tc.problems)
-			if s.Source != tc.source || words.Text(s.SourceReason) != tc.reason || (s.Live == nil) != (tc.source != SourceLive) {
-				t.Errorf("source %s, %q, live %v", s.Source, words.Text(s.SourceReason), s.Live)
+			if s.Source != tc.source || words.Text(s.SourceReason()) != tc.reason || (s.Live == nil) != (tc.source != SourceLive) {
+				t.Errorf("source %s, %q, live %v", s.Source, words.Text(s.SourceReason()), s.Live)
 			}
 			if len(s.Problems) != len(tc.problems) || len(before.Problems) != 0 || before.Live != nil {
 				t.Errorf("problems %v; before %v, %v", s.Problems, before.Problems, before.Live)

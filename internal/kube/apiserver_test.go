@@ -100,8 +100,8 @@ func TestRealAPIServer(t *testing.T) {
 			t.Fatal(err)
 		}
 		s := cluster.New(objects, cluster.SourceAuto, time.Now())
-		if len(s.Problems) != 0 || words.Text(s.SourceReason) != "1 of 1 datacenter report found" || len(s.Rows()) != 2 {
-			t.Errorf("problems %v, %s, %d rows", s.Problems, words.Text(s.SourceReason), len(s.Rows()))
+		if len(s.Problems) != 0 || words.Text(s.SourceReason()) != "1 of 1 datacenter report found" || len(s.Rows()) != 2 {
+			t.Errorf("problems %v, %s, %d rows", s.Problems, words.Text(s.SourceReason()), len(s.Rows()))
 		}
 		if m, err := s.ResolveTarget("demo-rack1-0"); err != nil || m.RowWritten.IsZero() || m.RowWritten.Before(began) {
 			t.Errorf("row written %v; the server keeps write times", m.RowWritten)

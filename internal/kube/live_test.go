@@ -251,8 +251,8 @@ func asksEveryNode(t *testing.T, old bool) {
 	s := st.live(t, cluster.SourceLive, cfg, LiveOptions{Parallelism: 2, PerNodeTimeout: 20 * time.Second, Progress: func(done, total int) {
 		progress = append(progress, fmt.Sprintf("%d/%d", done, total))
 	}})
-	if s.Source != cluster.SourceLive || words.Text(s.SourceReason) != "ScyllaDB answered on 3 of 3 Pods" || len(s.Problems) != 0 {
-		t.Fatalf("source %s, %q, problems %v, live %v", s.Source, words.Text(s.SourceReason), s.Problems, errorsOf(s.Live))
+	if s.Source != cluster.SourceLive || words.Text(s.SourceReason()) != "ScyllaDB answered on 3 of 3 Pods" || len(s.Problems) != 0 {
+		t.Fatalf("source %s, %q, problems %v, live %v", s.Source, words.Text(s.SourceReason()), s.Problems, errorsOf(s.Live))
 	}
 	m := s.Matrix()
 	if h := m.Health(); !h.AllUp || h.Nodes != 3 {
@@ -311,8 +311,8 @@ func TestLiveSaysWhyANodeDoesNotAnswer(t *testing.T) {
 	})
 	st.Pods["demo-rack1-4"].Status.Phase = corev1.PodPending
 	s := st.live(t, cluster.SourceLive, cfg, LiveOptions{PerNodeTimeout: 2 * time.Second})
-	if words.Text(s.SourceReason) != "ScyllaDB answered on 1 of 5 Pods" {
-		t.Errorf("reason %q", words.Text(s.SourceReason))
+	if words.Text(s.SourceReason()) != "ScyllaDB answered on 1 of 5 Pods" {
+		t.Errorf("reason %q", words.Text(s.SourceReason()))
 	}
 	want := map[string]string{
 		"demo-rack1-1": "forward port 10000 of Pod db/demo-rack1-1: an error occurred forwarding 10000 -> 10000: connect: connection refused",
@@ -432,8 +432,8 @@ func TestLiveNeedsOnlyTheRightToCreate(t *testing.T) {
 	st := newStage(t, 1, 1)
 	_, cfg := serve(t, false, map[string]string{"demo-rack1-0": "create:" + scyllaNode(t, hostID(1, 0), []string{hostID(1, 0)})})
 	s := st.live(t, cluster.SourceLive, cfg, LiveOptions{})
-	if words.Text(s.SourceReason) != "ScyllaDB answered on 1 of 1 Pod" || len(s.Problems) != 0 {
-		t.Errorf("%s, %v, %v", words.Text(s.SourceReason), s.Problems, errorsOf(s.Live))
+	if words.Text(s.SourceReason()) != "ScyllaDB answered on 1 of 1 Pod" || len(s.Problems) != 0 {
+		t.Errorf("%s, %v, %v", words.Text(s.SourceReason()), s.Problems, errorsOf(s.Live))
 	}
 }
 
@@ -460,8 +460,8 @@ func TestLiveThatNobodyAskedFor(t *testing.T) {
 			}
 			_, cfg := serve(t, false, tc.pods)
 			s := st.live(t, cluster.SourceAuto, cfg, LiveOptions{Parallelism: 1})
-			if s.Source != tc.source || words.Text(s.SourceReason) != tc.reason || (s.Live == nil) != (tc.source != cluster.SourceLive) {
-				t.Errorf("source %s, %q, live %v", s.Source, words.Text(s.SourceReason), s.Live)
+			if s.Source != tc.source || words.Text(s.SourceReason()) != tc.reason || (s.Live == nil) != (tc.source != cluster.SourceLive) {
+				t.Errorf("source %s, %q, live %v", s.Source, words.Text(s.SourceReason()), s.Live)
 			}
 			if len(s.Partial()) == 0 {
 				t.Error("it is not partial")

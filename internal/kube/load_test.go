@@ -80,8 +80,8 @@ func TestLoadReadsEachKindOnce(t *testing.T) {
 	if s.Key != key || s.Offline || s.Incomplete() != nil {
 		t.Errorf("cluster %s, offline %v, incomplete %v", s.Key, s.Offline, s.Incomplete())
 	}
-	if c := cluster.New(s, cluster.SourceAuto, start); c.Operator || c.Source != cluster.SourceReport || words.Text(c.SourceReason) != "1 of 1 datacenter report found" {
-		t.Errorf("operator %v, source %s, %q", c.Operator, c.Source, words.Text(c.SourceReason))
+	if c := cluster.New(s, cluster.SourceAuto, start); c.Operator || c.Source != cluster.SourceReport || words.Text(c.SourceReason()) != "1 of 1 datacenter report found" {
+		t.Errorf("operator %v, source %s, %q", c.Operator, c.Source, words.Text(c.SourceReason()))
 	}
 
 	clear(calls)
@@ -141,7 +141,7 @@ func TestLoadGoesOnWithoutWhatItMayNotRead(t *testing.T) {
 		}
 		s := cluster.New(objects, tc.opts.Source, start)
 		fmt.Fprintf(&out, "## %s\nsource: %s: %s\nservices %d, pods %d, reports %d; incomplete: %v\n",
-			name, s.Source, words.Text(s.SourceReason), len(s.Services), len(s.Pods), len(s.Reports), s.Incomplete() != nil)
+			name, s.Source, words.Text(s.SourceReason()), len(s.Services), len(s.Pods), len(s.Reports), s.Incomplete() != nil)
 		for _, p := range s.Problems {
 			fmt.Fprintf(&out, "%s: %s\n", p.Kind, p.Message)
 		}
@@ -223,8 +223,8 @@ func TestLoadFollowsTheOverride(t *testing.T) {
 	if len(s.Problems) != 1 || s.Problems[0].Kind != cluster.ProblemNotFound || s.Rows() != nil {
 		t.Errorf("problems %v, rows %v; a report that is named and missing is a problem, and nothing stands in for it", s.Problems, s.Rows())
 	}
-	if !strings.Contains(words.Text(s.SourceReason), "could not be read") {
-		t.Errorf("reason %q", words.Text(s.SourceReason))
+	if !strings.Contains(words.Text(s.SourceReason()), "could not be read") {
+		t.Errorf("reason %q", words.Text(s.SourceReason()))
 	}
 	st.More = []client.Object{status}
 	s = st.load(t, LoadOptions{})
@@ -232,8 +232,8 @@ func TestLoadFollowsTheOverride(t *testing.T) {
 	if s.Source != cluster.SourceReport || len(rows) != 1 || string(rows[0].Reporter.HostID) != hostID(1, 0) {
 		t.Errorf("source %s, rows %+v; want the row of the cluster report alone", s.Source, rows)
 	}
-	if want := "cluster report whole found, named by annotation internal.scylla-operator.scylladb.com/scylladb-status-report-override-ref"; words.Text(s.SourceReason) != want {
-		t.Errorf("reason %q, want %q", words.Text(s.SourceReason), want)
+	if want := "cluster report whole found, named by annotation internal.scylla-operator.scylladb.com/scylladb-status-report-override-ref"; words.Text(s.SourceReason()) != want {
+		t.Errorf("reason %q, want %q", words.Text(s.SourceReason()), want)
 	}
 }
 

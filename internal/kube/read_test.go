@@ -70,8 +70,8 @@ func TestReadOfTheOperatorsObjects(t *testing.T) {
 		t.Fatalf("got %d snapshots", len(snaps))
 	}
 	s := cluster.New(snaps[0], cluster.SourceAuto, time.Time{})
-	if !s.Operator || !s.Offline || s.Source != cluster.SourceReport || words.Text(s.SourceReason) != "1 of 1 datacenter report found" || !s.TakenAt.IsZero() {
-		t.Errorf("snapshot: operator %v, offline %v, source %s (%s)", s.Operator, s.Offline, s.Source, words.Text(s.SourceReason))
+	if !s.Operator || !s.Offline || s.Source != cluster.SourceReport || words.Text(s.SourceReason()) != "1 of 1 datacenter report found" || !s.TakenAt.IsZero() {
+		t.Errorf("snapshot: operator %v, offline %v, source %s (%s)", s.Operator, s.Offline, s.Source, words.Text(s.SourceReason()))
 	}
 	golden.JSON(t, "operator_members.json", s.Members())
 	in, err := bootstrap.Of(s, "demo-dc1-r1-0")
@@ -101,8 +101,8 @@ func TestReadOfSeveralDatacenters(t *testing.T) {
 		t.Fatalf("got %+v", snaps)
 	}
 	s := cluster.New(snaps[0], cluster.SourceAuto, time.Time{})
-	if words.Text(s.SourceReason) != "2 of 2 datacenter reports found" {
-		t.Errorf("reason %q", words.Text(s.SourceReason))
+	if words.Text(s.SourceReason()) != "2 of 2 datacenter reports found" {
+		t.Errorf("reason %q", words.Text(s.SourceReason()))
 	}
 	rows := s.Rows()
 	if len(rows) != 2 || rows[0].Reporter.Datacenter != "dce" || rows[1].Reporter.Datacenter != "dcw" || !rows[0].Stale.IsZero() || !rows[1].Stale.IsZero() {
@@ -195,7 +195,7 @@ func TestReadOfOddInput(t *testing.T) {
 		}
 		for _, o := range snaps {
 			s := cluster.New(o, cluster.SourceAuto, time.Time{})
-			fmt.Fprintf(&out, "%s: %d Services, %d Pods, %d reports, source %s: %s\n", s.Key, len(s.Services), len(s.Pods), len(s.Reports), s.Source, words.Text(s.SourceReason))
+			fmt.Fprintf(&out, "%s: %d Services, %d Pods, %d reports, source %s: %s\n", s.Key, len(s.Services), len(s.Pods), len(s.Reports), s.Source, words.Text(s.SourceReason()))
 			for _, n := range s.Notes {
 				fmt.Fprintf(&out, "note: %s\n", n)
 			}

@@ -79,8 +79,8 @@ func TestPackAndOpen(t *testing.T) {
 	}
 	got := s.Clusters[0]
 	snap := got.Snapshot
-	if !snap.TakenAt.Equal(now) || snap.Offline || snap.Source != cluster.SourceAnnotation || words.Text(snap.SourceReason) != words.Text(want.Snapshot.SourceReason) {
-		t.Errorf("%v %v %v %q", snap.TakenAt, snap.Offline, snap.Source, words.Text(snap.SourceReason))
+	if !snap.TakenAt.Equal(now) || snap.Offline || snap.Source != cluster.SourceAnnotation || words.Text(snap.SourceReason()) != words.Text(want.Snapshot.SourceReason()) {
+		t.Errorf("%v %v %v %q", snap.TakenAt, snap.Offline, snap.Source, words.Text(snap.SourceReason()))
 	}
 	for what, pair := range map[string][2]any{
 		"notes": {want.Snapshot.Notes, snap.Notes}, "problems": {want.Snapshot.Problems, snap.Problems}, "waiting": {want.Waiting, got.Waiting},
@@ -97,8 +97,8 @@ func TestPackAndOpen(t *testing.T) {
 	if err := s.Use(cluster.SourceReport); err != nil || got.Snapshot.Source != cluster.SourceReport {
 		t.Errorf("%v, source %v", err, got.Snapshot.Source)
 	}
-	if err := s.Use(cluster.SourceAuto); err != nil || words.Text(got.Snapshot.SourceReason) != words.Text(want.Snapshot.SourceReason) {
-		t.Errorf("%v, %q", err, words.Text(got.Snapshot.SourceReason))
+	if err := s.Use(cluster.SourceAuto); err != nil || words.Text(got.Snapshot.SourceReason()) != words.Text(want.Snapshot.SourceReason()) {
+		t.Errorf("%v, %q", err, words.Text(got.Snapshot.SourceReason()))
 	}
 	if err := s.Use(cluster.SourceLive); err == nil {
 		t.Error("live rows that were never asked for")
@@ -123,7 +123,7 @@ func TestOpenOfWhatTheNodesSaid(t *testing.T) {
 			if err := s.Use(source); err != nil {
 				t.Fatal(err)
 			}
-			if got := words.Text(s.Snapshots()[0].SourceReason); source != cluster.SourceReport && got != want[source] {
+			if got := words.Text(s.Snapshots()[0].SourceReason()); source != cluster.SourceReport && got != want[source] {
 				t.Errorf("taken with %s, opened with %s: %q, want %q", requested, source, got, want[source])
 			}
 		}

@@ -59,7 +59,7 @@ func (a *Archive) said(c *Cluster) said {
 	s := c.Snapshot
 	out := said{
 		Key: s.Key, Offline: s.Offline, Requested: cmp.Or(c.Requested, cluster.SourceAuto), Source: s.Source,
-		SourceReason: words.Text(s.SourceReason),
+		SourceReason: words.Text(s.SourceReason()),
 		Notes:        texts(s.Notes), Facts: s.Facts, Elsewhere: s.Elsewhere, Volumes: s.Volumes, Claimed: s.Claimed,
 		Classes: s.Classes, Read: s.Read, Logged: maps.Clone(s.Logged), Gathered: s.Gathered,
 		NotReadySince: s.NotReadySince, Conditions: texts(c.Conditions), Kubernetes: c.Kubernetes,

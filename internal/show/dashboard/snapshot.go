@@ -154,7 +154,7 @@ func fingerprint(s *cluster.Cluster) uint64 {
 	}
 	silent := s.Lease != nil && s.LeaseState().Silent
 	// maps are printed in the order of their keys
-	_, _ = fmt.Fprint(h, s.Source, s.SourceReason.Key(), s.OverrideRef, silent, s.Machines)
+	_, _ = fmt.Fprint(h, s.Source, s.SourceReason().Key(), s.OverrideRef, silent, s.Machines)
 	if !ok {
 		return 0
 	}

@@ -75,7 +75,7 @@ func header(kind, name string, s *cluster.Cluster, now time.Time) Header {
 		TypeMeta:    metav1.TypeMeta{APIVersion: APIVersion, Kind: kind},
 		ObjectMeta:  metav1.ObjectMeta{Namespace: s.Namespace, Name: name},
 		GeneratedAt: metav1.NewTime(now.UTC().Truncate(time.Second)), TakenAt: TimePtr(s.TakenAt),
-		Source:  SourceInfo{Used: s.Source, Reason: words.Text(s.SourceReason), Offline: s.Offline},
+		Source:  SourceInfo{Used: s.Source, Reason: words.Text(s.SourceReason()), Offline: s.Offline},
 		Partial: s.Partial(),
 		Notes:   slices.Clone(s.Notes),
 	}
