@@ -262,6 +262,7 @@ func (w *worker) test(ctx context.Context, overlay, pkg string, flags ...string)
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	runErr := cmd.Run()
 	var names []string
+	var began, panicked string // top-level tests
 	var output strings.Builder
 	d := json.NewDecoder(&stdout)
 	for d.More() {
@@ -270,6 +271,10 @@ func (w *worker) test(ctx context.Context, overlay, pkg string, flags ...string)
 			return nil, fmt.Errorf("read go test %s: %w", pkg, err)
 		}
 		switch {
+		case e.Action == "run" && !strings.Contains(e.Test, "/"):
+			began = e.Test
+		case e.Action == "output" && strings.HasPrefix(e.Output, "panic: "):
+			panicked = began
 		case e.Action == "build-fail":
 			return nil, fmt.Errorf("does not compile: %s", strings.TrimSpace(output.String()))
 		case e.Action == "build-output" || e.Action == "output" && e.Test == "":
@@ -277,6 +282,9 @@ func (w *worker) test(ctx context.Context, overlay, pkg string, flags ...string)
 		case e.Action == "fail" && e.Test != "" && !strings.Contains(e.Test, "/"):
 			names = append(names, e.Test)
 		}
+	}
+	if runErr != nil && len(names) == 0 && panicked != "" {
+		names = append(names, panicked) // in a goroutine of its own, which fails no test
 	}
 	if runErr != nil && len(names) == 0 {
 		return nil, fmt.Errorf("no test of %s failed, but go test did: %w: %s%s",
