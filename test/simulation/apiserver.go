@@ -6,13 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
-	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/utils/ptr"
 
 	"github.com/kubectl-scylla/kubectl-scylla/controller/keep"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
@@ -97,19 +95,6 @@ func (w *world) hears() bool {
 // sameObject is what our controllers write by. Mostly nothing has changed: where package reflect finds no difference there is none, and it is quicker to say so.
 func sameObject(a, b any) bool { return reflect.DeepEqual(a, b) || equality.Semantic.DeepEqual(a, b) }
 
-// sameReports is sameObject without package reflect for the rows, which are long.
-func sameReports(a, b []api.ScyllaDBDatacenterNodesStatusReport) bool {
-	return slices.EqualFunc(a, b, func(x, y api.ScyllaDBDatacenterNodesStatusReport) bool {
-		same := slices.EqualFunc(x.Racks, y.Racks, func(x, y api.RackReport) bool {
-			return x.Name == y.Name && slices.EqualFunc(x.Nodes, y.Nodes, func(x, y api.NodeReport) bool {
-				return x.Ordinal == y.Ordinal && ptr.Equal(x.HostID, y.HostID) && slices.Equal(x.ObservedNodes, y.ObservedNodes)
-			})
-		})
-		x.Racks, y.Racks = nil, nil
-		return same && sameObject(&x, &y)
-	})
-}
-
 // writeReports writes what was assembled, and is false when the API server did not say that it did.
 func (w *world) writeReports(reports []api.ScyllaDBDatacenterNodesStatusReport, status *api.ScyllaDBStatusReport) bool {
 	y := &w.control.way
@@ -123,7 +108,7 @@ func (w *world) writeReports(reports []api.ScyllaDBDatacenterNodesStatusReport, 
 		}
 		w.note(reports, status)
 		kinds := cluster.KindStatusReport
-		if !sameReports(w.reports, reports) {
+		if !sameObject(w.reports, reports) {
 			kinds |= cluster.KindReports
 		}
 		w.reports, w.status = reports, status
@@ -178,7 +163,7 @@ func (w *world) prove(p *keep.Proof, q *queued) {
 func (w *world) putLease(holder string) bool {
 	y := &w.control.way
 	l := new(*w.lease)
-	l.Spec.HolderIdentity, l.Spec.RenewTime = &holder, ptr.To(metav1.NewMicroTime(w.clock(w.control.name())))
+	l.Spec.HolderIdentity, l.Spec.RenewTime = &holder, new(metav1.NewMicroTime(w.clock(w.control.name())))
 	base := y.lease
 	write := func() {
 		if y.lease != base {

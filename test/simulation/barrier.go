@@ -3,6 +3,7 @@
 package simulation
 
 import (
+	"cmp"
 	"strings"
 	"time"
 
@@ -201,10 +202,7 @@ const kindsOfBarrier = cluster.KindServices | cluster.KindStatefulSets | cluster
 func (p *pod) printed() bootstrap.Verdict {
 	v, g := p.barrier.verdict, p.barrier.gate
 	if g != nil {
-		c := g.Seen()
-		if c == nil {
-			c = diagnosis.Nothing(namespace)
-		}
+		c := cmp.Or(g.Seen(), diagnosis.Nothing(namespace))
 		diagnosis.Advise(c, &v, diagnosis.Asks{Self: v.Self, Claim: g.ClaimOf(c), VolumeUID: g.VolumeUID()})
 	}
 	return v

@@ -223,7 +223,7 @@ func (w *world) assemble() bool {
 	}
 	reports, status := w.assembled(cluster.New(w.objects(everything), cluster.SourceAnnotation, w.clock(w.control.name())))
 	identify(status, w.status)
-	if sameReports(reports, w.reports) && sameObject(status, w.status) {
+	if sameObject(reports, w.reports) && sameObject(status, w.status) {
 		w.control.equal = w.version
 		return true
 	}

@@ -57,7 +57,7 @@ func (w *world) giveUp() {
 		w.leaveUnhealed()
 	}
 	for _, name := range w.unwell() {
-		if w.result.Unhealed > 0 && !w.couldJoin(w.pods[name]) {
+		if w.result.Unhealed > 0 && (!waitsOrRuns(w.pods[name]) || !w.couldJoin(w.pods[name])) {
 			continue // a person did what is printed, in vain
 		}
 		w.violate(&w.result.EndlessWaits, "endless wait: %s: %s", name, w.why(name))

@@ -211,7 +211,7 @@ const own = cluster.KindReports | cluster.KindStatusReport
 // observe takes over what the watches deliver. What was read of all other objects stays, where only its own were written.
 func (l *leader) observe(w *world) {
 	if m := l.reading; m != nil && w.since(l.seen)&^own == 0 && w.status != nil && w.status.UID == m.status.UID {
-		m.stored, m.same = &w.status.Status, sameReports(m.reports, w.reports) && sameObject(lasting(m.status), lasting(w.status))
+		m.stored, m.same = &w.status.Status, sameObject(m.reports, w.reports) && sameObject(lasting(m.status), lasting(w.status))
 		m.scene = view.SceneOf(m.judged, m.stored, m.claims, l.tracker.MaxPermits())
 	} else {
 		l.reading = nil
@@ -297,7 +297,7 @@ func (w *world) reading(l *leader) *reading {
 	m.reports, m.status = w.assembled(c)
 	m.status.Status.HealthPolicy = w.Policy
 	identify(m.status, l.cache.StatusReport)
-	m.same = sameReports(m.reports, l.cache.Reports) && l.cache.StatusReport != nil &&
+	m.same = sameObject(m.reports, l.cache.Reports) && l.cache.StatusReport != nil &&
 		sameObject(lasting(m.status), lasting(l.cache.StatusReport))
 	m.judged = c.WithOwn(m.status)
 	if is := l.cache.StatusReport; is != nil {

@@ -108,18 +108,13 @@ func (w *world) observe() {
 // observeWait counts how long a new node waits from the first second in which it could have joined.
 func (w *world) observeWait(p *pod) {
 	c, known := w.eye.could[p.name]
-	if known && p.claim.disk.complete {
+	switch runs := waitsOrRuns(p); {
+	case known && p.claim.disk.complete:
 		delete(w.eye.could, p.name)
 		w.result.Waits = append(w.result.Waits, w.now.Sub(c.at))
-		return
-	}
-	if !waitsOrRuns(p) {
-		if known && !c.lost {
-			delete(w.eye.could, p.name)
-		}
-		return
-	}
-	if !known && w.couldJoin(p) {
+	case known && !runs && !c.lost:
+		delete(w.eye.could, p.name)
+	case !known && runs && w.couldJoin(p):
 		w.eye.could[p.name] = could{at: w.now}
 	}
 }
@@ -129,11 +124,10 @@ func waitsOrRuns(p *pod) bool {
 	return p != nil && !p.deleting && p.stage >= atBarrier && !p.machine.off
 }
 
-// couldJoin: a new node waits or runs on a volume with which it has not asked yet, its cluster has a
-// coordinator, no operation is queued or under way, and every other member is in reach but the one
-// that it replaces and those that it ignores.
+// couldJoin: a new node that waits or runs has not asked with its volume yet, its cluster has a coordinator, no operation is queued or under way, and every other member
+// is in reach but the one that it replaces and those that it ignores.
 func (w *world) couldJoin(p *pod) bool {
-	if !waitsOrRuns(p) || p.claim.disk.asked || p.claim.disk.group != nil || len(w.groups) == 0 {
+	if p.claim.disk.asked || p.claim.disk.group != nil || len(w.groups) == 0 {
 		return false
 	}
 	g := w.groups[0]

@@ -147,13 +147,8 @@ func (w *world) readStatus() *plan {
 
 // planOf is the first of these steps that says to do something, and was not done just now.
 func (w *world) planOf(j *diagnosis.Judged, steps []printedStep) *plan {
-	f := &w.follower
 	for _, s := range steps {
-		code, do := w.actions(j, s, 0)
-		if len(do) == 0 {
-			continue
-		}
-		if at, ok := f.done[fmt.Sprint(code, do)]; !ok || w.now.Sub(at) >= stepAgain {
+		if code, do := w.actions(j, s, 0); len(do) > 0 && w.now.Sub(w.follower.done[fmt.Sprint(code, do)]) >= stepAgain {
 			return &plan{about: s.about, code: code, commands: do}
 		}
 	}
@@ -243,7 +238,7 @@ func (w *world) followed(c words.Command) func() bool {
 		}
 		return nil
 	case strings.HasPrefix(text, "kubectl scylla force-proceed"):
-		if w.service[last] != nil && !w.forOtherVolume(c, last) {
+		if w.service[last] != nil {
 			return always(func() { w.forceAsShown(last, slices.Contains(c, "--undo")) })
 		}
 		return nil
@@ -255,18 +250,14 @@ func (w *world) followed(c words.Command) func() bool {
 	return nil
 }
 
-// outdated: the command is for a Service as it was, and the API server refuses it.
+// outdated: the command is for a Service or a volume as it was, and is refused.
 func (w *world) outdated(c words.Command, args []string) bool {
-	i := slices.IndexFunc(c, func(arg string) bool { return strings.HasPrefix(arg, "--resource-version=") })
-	svc := w.service[args[min(3, len(args)-1)]]
-	return i >= 0 && svc != nil && c[i] != "--resource-version="+svc.ResourceVersion
-}
-
-// forOtherVolume: the force is for the volume of a member as it was, and the verb refuses it.
-func (w *world) forOtherVolume(c words.Command, member string) bool {
-	i := slices.IndexFunc(c, func(arg string) bool { return strings.HasPrefix(arg, "--volume-uid=") })
-	cl := w.claims["data-"+member]
-	return i >= 0 && (cl == nil || c[i] != "--volume-uid="+string(cl.obj.UID))
+	svc, cl := w.service[args[min(3, len(args)-1)]], w.claims["data-"+args[len(args)-1]]
+	return slices.ContainsFunc(c, func(arg string) bool {
+		version, of := strings.CutPrefix(arg, "--resource-version=")
+		uid, on := strings.CutPrefix(arg, "--volume-uid=")
+		return of && svc != nil && version != svc.ResourceVersion || on && (cl == nil || uid != string(cl.obj.UID))
+	})
 }
 
 // plain is a command without its flags, and their values.

@@ -292,7 +292,7 @@ func (w *world) note(reports []api.ScyllaDBDatacenterNodesStatusReport, status *
 	if w.Story == nil {
 		return
 	}
-	if w.status == nil || !sameReports(reports, w.reports) || !sameObject(status.Datacenters, w.status.Datacenters) {
+	if w.status == nil || !sameObject(reports, w.reports) || !sameObject(status.Datacenters, w.status.Datacenters) {
 		w.rowsWritten = w.now
 	}
 	w.viewWritten = w.now
