@@ -175,9 +175,9 @@ func TestA7StatefulSetsAreDeletedAndAppliedAgain(t *testing.T) {
 	}
 	f.untilExists(first)
 	f.untilBarrierRuns(first)
-	f.waitFor("the barrier to point at a replacement", func(ctx context.Context) (bool, string, error) {
+	f.waitFor("the barrier to point at a later replacement", func(ctx context.Context) (bool, string, error) {
 		log, err := f.ContainerLog(ctx, f.namespace, first, api.ContainerBarrier)
-		return strings.Contains(log, "kubectl scylla replace"), tail(log, 3), err
+		return strings.Contains(log, "do not replace it yet"), tail(log, 3), err
 	})
 	f.holdsFor(first, 3*time.Second)
 
