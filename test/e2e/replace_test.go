@@ -219,10 +219,11 @@ func TestReplaceByLabelAndCancel(t *testing.T) {
 		t.Error("after replace cancel the label is still there")
 	}
 
-	// Asked for in spite of that, this version cancels it after it has placed the request, which has banned the target. With the other dead
-	// node named, as the cure says, another attempt goes ahead; the other one is replaced next.
+	// Asked for in spite of that, this version cancels it after it has placed the request, which has banned the target. Nothing shows that the
+	// other dead node's data is lost, so the cure is to bring it back. A person who knows better names it, and another attempt goes ahead; the
+	// other one is replaced next.
 	otherID, otherClaim := f.hostID(other), f.claim(other)
-	f.replaceInSpite(victim, "request canceled because some required nodes are dead", "replace resume "+victim+" --ignore-dead="+otherID)
+	f.replaceInSpite(victim, "request canceled because some required nodes are dead", "Bring "+other)
 	f.untilRow(rack1+"-0", "Canceled. Dead nodes: {")
 	f.resume(victim, "--ignore-dead="+otherID)
 	if id := f.hostID(victim); id == old {
