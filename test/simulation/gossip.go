@@ -38,11 +38,9 @@ func (w *world) alive(s *process, id string) bool {
 	if s.id == id {
 		return true
 	}
-	for _, q := range w.procs {
-		if q.id == id {
-			if l := w.links[[2]*process{s, q}]; l != nil && l.up(w.now) {
-				return true
-			}
+	for _, q := range w.bearers[id] {
+		if l := s.links[q]; l != nil && l.up(w.now) {
+			return true
 		}
 	}
 	for _, l := range w.ghosts[id] {
@@ -72,11 +70,10 @@ func (w *world) reconnect() {
 			if a == b || !a.gossips || !b.gossips || a.group != b.group {
 				continue
 			}
-			key := [2]*process{a, b}
-			l := w.links[key]
+			l := a.links[b]
 			if l == nil {
 				l = &link{}
-				w.links[key] = l
+				a.links[b] = l
 			}
 			ok := w.connected(a, b)
 			if ok == l.now {
@@ -103,11 +100,11 @@ func (w *world) detection() time.Duration {
 // unlink: a process has ended. One that says so is down at once, another only when its peers miss it.
 func (w *world) unlink(s *process, says bool) {
 	for _, a := range w.procs {
-		key := [2]*process{a, s}
-		l := w.links[key]
+		l := a.links[s]
 		if l == nil {
 			continue
 		}
+		delete(a.links, s)
 		if up := l.up(w.now); up && (!says || w.part[a.pod.name] != w.part[s.pod.name]) {
 			left := w.detection()
 			if !l.now {
@@ -116,11 +113,7 @@ func (w *world) unlink(s *process, says bool) {
 			w.ghosts[s.id] = append(w.ghosts[s.id], &ghost{link{was: true, at: w.now, delay: left}, a})
 		}
 	}
-	for key := range w.links { // deletion alone: the order does not matter
-		if key[0] == s || key[1] == s {
-			delete(w.links, key)
-		}
-	}
+	s.links = nil
 	live := w.ghosts[s.id][:0]
 	for _, g := range w.ghosts[s.id] {
 		if g.up(w.now) {

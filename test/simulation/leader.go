@@ -297,8 +297,10 @@ func (w *world) reading(l *leader) *reading {
 	m.reports, m.status = w.assembled(c)
 	m.status.Status.HealthPolicy = w.Policy
 	identify(m.status, l.cache.StatusReport)
-	m.same = sameObject(m.reports, l.cache.Reports) && l.cache.StatusReport != nil &&
-		sameObject(lasting(m.status), lasting(l.cache.StatusReport))
+	if sameObject(m.reports, l.cache.Reports) {
+		m.reports = l.cache.Reports // so that they are seen to be the same
+		m.same = l.cache.StatusReport != nil && sameObject(lasting(m.status), lasting(l.cache.StatusReport))
+	}
 	m.judged = c.WithOwn(m.status)
 	if is := l.cache.StatusReport; is != nil {
 		m.stored = &is.Status

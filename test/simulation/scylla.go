@@ -12,7 +12,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
-	"github.com/kubectl-scylla/kubectl-scylla/controller/scope"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/scylla"
@@ -131,6 +130,7 @@ type process struct {
 	since   time.Time
 	version rules.Version
 	seen    *topology
+	links   map[*process]*link // what its gossip thinks of the others
 }
 
 // disk is what ScyllaDB keeps on a volume.
@@ -148,8 +148,8 @@ type disk struct {
 }
 
 func (w *world) running(id string) *process {
-	for _, p := range w.procs {
-		if p.id == id && p.gossips {
+	for _, p := range w.bearers[id] {
+		if p.gossips {
 			return p
 		}
 	}
@@ -159,7 +159,7 @@ func (w *world) running(id string) *process {
 // boot starts ScyllaDB's process in a Pod.
 func (w *world) boot(p *pod, seeds []string, replace string, ignore []string) {
 	d := p.claim.disk
-	s := &process{pod: p, disk: d, seeds: seeds, replace: replace, ignore: ignore, mode: rules.ModeStarting, since: w.now, version: versions[p.version]}
+	s := &process{pod: p, disk: d, seeds: seeds, replace: replace, ignore: ignore, mode: rules.ModeStarting, since: w.now, version: versions[p.version], links: map[*process]*link{}}
 	p.proc = s
 	w.procs = append(w.procs, s)
 	w.observeStart(s)
@@ -170,14 +170,12 @@ func (w *world) boot(p *pod, seeds []string, replace string, ignore []string) {
 	}
 	if d.id == "" {
 		d.id = w.hostID()
-		if w.places == nil {
-			w.places = map[string]scope.Place{}
-		}
 		w.places[d.id] = p.set.place
 	} else {
 		d.row, d.flushed = true, d.complete // replay flushes (3.4)
 	}
 	s.id = d.id
+	w.bearers[s.id] = append(w.bearers[s.id], s)
 	if at := w.wider.at; at != nil {
 		at[s.id] = home{p.obj.Status.PodIP, p.set.tokens, w.now}
 	}
@@ -347,10 +345,8 @@ func (w *world) ask(s *process) {
 func (w *world) ban(g *group, id string) {
 	w.harmOfBan(g, id)
 	g.banned[id] = true
-	for _, q := range slices.Clone(w.procs) {
-		if q.id == id {
-			w.tellBanned(q)
-		}
+	for _, q := range slices.Clone(w.bearers[id]) {
+		w.tellBanned(q)
 	}
 	w.reconnect()
 }
@@ -612,7 +608,8 @@ func (w *world) end(s *process, clean bool) {
 	}
 	gossiped := s.gossips
 	s.ended, s.gossips, s.serves = true, false, false
-	w.procs = slices.DeleteFunc(w.procs, func(p *process) bool { return p == s })
+	gone := func(p *process) bool { return p == s }
+	w.procs, w.bearers[s.id] = slices.DeleteFunc(w.procs, gone), slices.DeleteFunc(w.bearers[s.id], gone)
 	if s.pod.proc == s {
 		s.pod.proc = nil
 	}

@@ -125,11 +125,12 @@ type world struct {
 
 	groups []*group
 	procs  []*process // that run
-	links  map[[2]*process]*link
-	ghosts map[string][]*ghost
-	part   map[string]int  // member -> side of a network partition; 0 for those that reach every member of side 0
-	cut    map[string]bool // member whose machine does not reach the API server
-	cutAt  map[string]time.Time
+	// bearers of each host ID: those of procs that have it
+	bearers map[string][]*process
+	ghosts  map[string][]*ghost
+	part    map[string]int  // member -> side of a network partition; 0 for those that reach every member of side 0
+	cut     map[string]bool // member whose machine does not reach the API server
+	cutAt   map[string]time.Time
 
 	control controller
 	limits  api.StatusReportHealthPolicy
@@ -274,7 +275,7 @@ func Run(o Options) Result {
 func newWorld(o Options) *world {
 	w := &world{
 		Options: o, dice: newDice(&o, 0x5c711a), now: start, service: map[string]*corev1.Service{}, pods: map[string]*pod{},
-		claims: map[string]*claim{}, links: map[[2]*process]*link{}, ghosts: map[string][]*ghost{}, part: map[string]int{}, cut: map[string]bool{}, cutAt: map[string]time.Time{}, lost: map[string]bool{},
+		claims: map[string]*claim{}, places: map[string]scope.Place{}, bearers: map[string][]*process{}, ghosts: map[string][]*ghost{}, part: map[string]int{}, cut: map[string]bool{}, cutAt: map[string]time.Time{}, lost: map[string]bool{},
 		trouble: map[string]time.Time{}, skew: map[string]time.Duration{},
 		written: map[types.UID]view.Stamp{}, granted: map[string]types.UID{}, withdrawn: map[string]time.Time{}, notUp: map[string]sighted{}, decoder: &cluster.Decoder{},
 	}

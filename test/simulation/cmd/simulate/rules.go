@@ -33,7 +33,7 @@ var (
 		{"adversarial", simulation.Options{}, 1, 150, 250},
 		{"year of 6", simulation.Options{World: "year-6"}, 1, 24, 200},
 	}
-	yearOf30  = []world{{"year of 30", simulation.Options{World: "year-30"}, 1, 4, 20}}
+	yearOf30  = []world{{"year of 30", simulation.Options{World: "year-30"}, 1, 10, 42}}
 	weekOf300 = []world{{"week of 300", simulation.Options{World: "year-300"}, 1, 1, 1}}
 )
 
