@@ -8,7 +8,6 @@ package views
 import (
 	"context"
 	"log/slog"
-	"slices"
 	"sync"
 	"time"
 
@@ -169,7 +168,6 @@ func (t *Tracker) Ask(ctx context.Context) {
 	for key, s := range t.clusters {
 		idle := !s.ask
 		s.ask = false
-		all = slices.Grow(all, len(s.evidence))
 		for i := range s.evidence {
 			e := &s.evidence[i]
 			if h, address := e.Heartbeat(), e.HeartbeatAt(); address != "" {
@@ -433,7 +431,6 @@ func (s *state) summary(now time.Time) *api.StatusReportView {
 	v := &api.StatusReportView{Epoch: s.epoch, ObservedAt: metav1.NewTime(now.UTC().Truncate(time.Second)),
 		Hold: s.hold}
 	stalled := now.Sub(s.looked) > time.Duration(s.health.MissedLooks)*s.health.LookInterval.Duration
-	v.Members = slices.Grow(v.Members, len(s.evidence))
 	for i := range s.evidence {
 		e := &s.evidence[i]
 		d := s.members[e.Key()]

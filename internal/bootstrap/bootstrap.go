@@ -358,9 +358,8 @@ func (in *Input) judged() *matrix.Matrix {
 	if m == nil {
 		m = matrix.New(nil, matrix.Options{})
 	}
-	self := in.self // without in
 	opts := matrix.Options{
-		Self:              &self,
+		Self:              &in.self,
 		Reports:           in.Reports,
 		AllowNonReporting: in.AllowNonReporting,
 		NotVerified:       slices.Concat(in.NotVerified, m.Options().NotVerified),

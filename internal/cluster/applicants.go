@@ -78,11 +78,7 @@ func (m *Member) Replaces() bool {
 // ReplacedAddress returns the address of the node that the member replaces by the old procedure;
 // false if it replaces no node by address.
 func (m *Member) ReplacedAddress() (netip.Addr, bool) {
-	text := m.Label(api.LabelReplace)
-	if text == "" {
-		return netip.Addr{}, false
-	}
-	address, err := netip.ParseAddr(text)
+	address, err := netip.ParseAddr(m.Label(api.LabelReplace))
 	return address.Unmap(), err == nil && m.Label(api.LabelReplacingNodeHostID) == "" && (m.c == nil || !m.c.Operator)
 }
 

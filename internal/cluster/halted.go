@@ -25,9 +25,6 @@ const (
 // time. With the Scylla Operator there is no answer of supervisord: a failed probe ends the
 // container, so Halted does not apply.
 func (c *Cluster) Halted(member string) words.Message {
-	if c.container(member) == nil {
-		return words.Message{}
-	}
 	if why := c.Paused(member); !why.IsZero() {
 		return why
 	}

@@ -236,13 +236,7 @@ func GroupBlockers(blockers []Blocker) (groups []Group, total int) {
 		hostID hostid.ID
 		place  place
 		detail string // of blockers that are not about a pair
-		cause  int    // of several causes
-	}
-	cause := func(b *Blocker) string {
-		if b.Observer != (Ref{}) {
-			return ""
-		}
-		return b.Cause.Key()
+		cause  string
 	}
 	index := map[key]int{}
 	for n := range blockers {
@@ -250,18 +244,12 @@ func GroupBlockers(blockers []Blocker) (groups []Group, total int) {
 		total += b.Count()
 		k := key{reason: b.Reason, hostID: b.Observed.HostID, place: b.Observed.place()}
 		if b.Observer == (Ref{}) {
-			k.detail = b.Detail
+			k.detail, k.cause = b.Detail, b.Cause.Key()
 		}
 		i, ok := index[k]
-		for ok && cause(b) != cause(groups[i].first) {
-			k.cause++
-			i, ok = index[k]
-		}
 		if !ok {
 			i = len(groups)
-			if n+1 < len(blockers) {
-				index[k] = i
-			}
+			index[k] = i
 			groups = append(groups, Group{
 				Reason: b.Reason, Observed: b.Observed, Since: b.Since, Detail: b.Detail, Step: b.Step, first: b,
 			})
