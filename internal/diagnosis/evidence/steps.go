@@ -23,21 +23,22 @@ const (
 	tasks       = "scylla nodetool {member} {in} -- tasks list node_ops"
 	describe    = "scylla describe {pod} {in}"
 	connect     = "scylla remote add NAME {cluster} --remote-context CONTEXT --remote-namespace NAMESPACE {in}"
-	force       = "scylla force-proceed {member} {in} {sameVolume}"
+	force       = "scylla force-proceed {member} {in} --volume-uid={uid?}"
 	forceVolume = "scylla force-proceed {member} {in} --volume-uid={uid}"
 	replaceNode = "scylla replace {hostID} {at}"
 	replaceHow  = "scylla replace status {member} {in}"
 	askGroup0   = "exec {pod} {in} -c {container} -- cqlsh -e {query}"
 	forget      = "annotate service {member} " + api.AnnotationHostID + "- " + api.AnnotationNodeJoined +
-		"- {in} {unchanged}"
-	leave = "exec {pod} {in} -c {container} -- nodetool decommission"
+		"- {in} " + unchanged
+	unchanged = "--resource-version={service?}"
+	leave     = "exec {pod} {in} -c {container} -- nodetool decommission"
 )
 
 // commands of the steps, without "kubectl", in the order in which a user runs them. {name} is a
 // fact. {in} is the namespace of the cluster and {at} the node's, as "-n NAMESPACE"; empty
-// namespaces are left out. {unchanged} makes kubectl refuse if the Service, of resource version
-// "service", was written since, and {sameVolume} if the volume, of UID "uid", is another by then:
-// what a step says of a volume holds for no other. {name...} is a fact of several words.
+// namespaces are left out. {name...} is a fact of several words. An argument with {name?} is left
+// out if the fact is unknown. Such an argument makes the command refuse if the Service, of resource
+// version "service", was written since, or if the volume, of UID "uid", is another by then.
 var commands = map[words.Code][]string{
 	words.TellClustersApart: {askGroup0},
 	words.TellGroupApart:    {askGroup0, "scylla init reset {report} --group0 {in}"},
@@ -162,7 +163,7 @@ var commands = map[words.Code][]string{
 	words.SaveVolumeAndData: {"patch persistentvolume {volume} --patch {retain}", leave},
 	words.BeginAnew:         {"scylla init reset {cluster} {in}"},
 
-	words.EmptyReplaceLabel: {"label --overwrite service {member} " + api.LabelReplace + "= {in} {unchanged}"},
+	words.EmptyReplaceLabel: {"label --overwrite service {member} " + api.LabelReplace + "= {in} " + unchanged},
 	words.LabelService:      {"label service {member} {label}=NAME {in}"},
 	words.SeeDecommissioned: {"scylla nodetool {member} {in} -- status",
 		"get service {member} --output yaml --show-managed-fields {in}"},
@@ -185,7 +186,7 @@ var commands = map[words.Code][]string{
 	words.SeeMaintenance: {"get service {member} --output yaml --show-managed-fields {in}",
 		"label service {member} " + api.LabelNodeMaintenance + "- {in}"},
 	words.ClearPodAnnotation:    {"annotate pod {pod} " + api.AnnotationNodeStatusReport + "- {in}"},
-	words.RemoveReplacingLabel:  {"label service {member} " + api.LabelReplacingNodeHostID + "- {in} {unchanged}"},
+	words.RemoveReplacingLabel:  {"label service {member} " + api.LabelReplacingNodeHostID + "- {in} " + unchanged},
 	words.RecordedHostIDRemoved: {forget},
 	words.SeeIfRemoved:          {"exec {witness} {in} -c {container} -- cqlsh -e {topology}", forget},
 
@@ -246,13 +247,10 @@ func (f Facts) Commands(step words.Code) []words.Command {
 				c = f.namespace(c, "namespace")
 			case arg == "{at}":
 				c = f.namespace(c, "podNamespace")
-			case arg == "{unchanged}":
-				if v := f["service"]; v != "" {
-					c = append(c, "--resource-version="+v)
-				}
-			case arg == "{sameVolume}":
-				if v := f["uid"]; v != "" {
-					c = append(c, "--volume-uid="+v)
+			case strings.HasSuffix(arg, "?}"):
+				flag, name, _ := strings.Cut(strings.TrimSuffix(arg, "?}"), "{")
+				if v := f[name]; v != "" {
+					c = append(c, flag+v)
 				}
 			case several:
 				c = append(c, strings.Fields(f.fact(name))...)
