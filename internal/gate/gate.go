@@ -201,10 +201,10 @@ func (g *Gate) decide() (bootstrap.Verdict, *cluster.Cluster) {
 	if forced || holdsForOneVolume(v) { // a printed command without the UID has a placeholder
 		g.volumeUID, trouble = g.readVolumeUID(c)
 	}
-	if forced && trouble != nil {
-		return g.Blocked(*trouble), c
-	}
 	if forced {
+		if trouble != nil {
+			return g.Blocked(*trouble), c
+		}
 		in.VolumeUID = g.volumeUID
 		v = bootstrap.Decide(in)
 	}
