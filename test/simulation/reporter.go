@@ -152,18 +152,16 @@ func (r *reporter) encode(row *api.NodeStatusReport) string {
 	return r.text
 }
 
-// sameRow leaves to package reflect only what most rows have none of: a row has what is equal from the one before.
+// sameRow leaves to package reflect only what most rows have none of.
 func sameRow(a, b *api.NodeStatusReport) bool {
-	same := ptr.Equal(a.OwnsTokens, b.OwnsTokens) && ptr.Equal(a.Heartbeat, b.Heartbeat) &&
+	rest := *b
+	rest.OwnsTokens, rest.Heartbeat, rest.ObservedNodes = a.OwnsTokens, a.Heartbeat, a.ObservedNodes
+	return ptr.Equal(a.OwnsTokens, b.OwnsTokens) && ptr.Equal(a.Heartbeat, b.Heartbeat) &&
 		slices.EqualFunc(a.ObservedNodes, b.ObservedNodes, func(x, y api.ObservedNodeStatusReport) bool {
 			since := x.Since.Equal(y.Since)
 			x.Since, y.Since = nil, nil
 			return since && x == y
-		})
-	if same {
-		b.OwnsTokens, b.Heartbeat, b.ObservedNodes = a.OwnsTokens, a.Heartbeat, a.ObservedNodes
-	}
-	return same && reflect.DeepEqual(a, b)
+		}) && reflect.DeepEqual(a, &rest)
 }
 
 // row is what ScyllaDB answers (1.2 to 1.5), put together as package scylla does.
