@@ -122,6 +122,9 @@ func (w *world) yearTick() {
 	y := &w.year
 	if len(w.unwell()) > 0 || y.rolling || w.now.Before(y.until) {
 		patient := cmp.Or(w.Patience, patience)
+		if !y.formed {
+			patient += time.Duration(3*y.size.perRack) * 2 * time.Minute // one node after the other
+		}
 		if y.quiet = (time.Time{}); w.now.Sub(y.unquiet) > patient && w.now.Sub(y.until) > patient {
 			w.giveUp()
 			return
