@@ -187,6 +187,11 @@ func (f *fixture) removedIsForgotten(member, by string) {
 	if a := f.service(member).Annotations; a[api.AnnotationHostID] != old {
 		f.t.Fatalf("annotations of %s: %v, want the removed host ID %s", member, a, old)
 	}
+	// Within ten minutes of its join, rows without a node may be from before it.
+	joined := api.AnnotationJoinedAt + "=" + old + " " + time.Now().Add(-time.Hour).UTC().Format(time.RFC3339)
+	if out, err := f.Cluster.Kubectl(f.ctx, "-n", f.namespace, "annotate", "--overwrite", "service", member, joined); err != nil {
+		f.t.Fatal(out, err)
+	}
 	f.must(f.Client.Delete(f.ctx, f.pvc(member)))
 	f.must(f.Client.Delete(f.ctx, f.pod(member), client.GracePeriodSeconds(0)))
 	f.waitFor(member+" to join anew", func(ctx context.Context) (bool, string, error) {
