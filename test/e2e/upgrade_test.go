@@ -218,6 +218,11 @@ func (f *fixture) installAnew(r release) {
 			f.t.Error(err)
 		}
 	})
+	f.waitFor("the StatefulSets of earlier tests to be gone", func(ctx context.Context) (bool, string, error) { // uninstall refuses beside them
+		var l appsv1.StatefulSetList
+		err := f.Client.List(ctx, &l)
+		return len(l.Items) == 0, fmt.Sprintf("%d StatefulSets", len(l.Items)), err
+	})
 	if res, err := f.Plugin(f.ctx, "uninstall", "--yes"); err != nil || res.Code != 0 {
 		f.t.Fatalf("uninstall: %v, exit %d\n%s%s", err, res.Code, res.Stdout, res.Stderr)
 	}
