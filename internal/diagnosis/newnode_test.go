@@ -62,6 +62,7 @@ func TestANewNodeThatDoesNotStart(t *testing.T) {
 		"its volume no longer exists": {time.Minute, func(pod *corev1.Pod) { pod.Spec.NodeName = "gone" }, []string{
 			"NodeNotStarted: demo-dc1-rack1-1 not Ready: the volume of PVC data-demo-dc1-rack1-1 no longer exists (phase Lost); " +
 				"delete PVC data-demo-dc1-rack1-1, which cannot be undone; the member then starts as a new node: " +
+				`kubectl patch pvc data-demo-dc1-rack1-1 -n demo '--patch={"metadata":{"uid":"the-lost-one"}}' && ` +
 				"kubectl delete pvc data-demo-dc1-rack1-1 -n demo --wait=false && kubectl delete pod demo-dc1-rack1-1 -n demo"}},
 		"ScyllaDB runs": {9 * time.Minute, runs(9 * time.Minute), nil},
 		"ScyllaDB has run for longer": {time.Hour, runs(11 * time.Minute), []string{
@@ -94,7 +95,7 @@ func TestANewNodeThatDoesNotStart(t *testing.T) {
 			o.Machines = map[string]string{"lost": cluster.KubernetesNodeNotReady}
 			if pod.Spec.NodeName == "gone" {
 				o.PVCs = append(o.PVCs, corev1.PersistentVolumeClaim{
-					ObjectMeta: metav1.ObjectMeta{Namespace: pod.Namespace, Name: "data-" + pod.Name, Labels: pod.Labels},
+					ObjectMeta: metav1.ObjectMeta{Namespace: pod.Namespace, Name: "data-" + pod.Name, UID: "the-lost-one", Labels: pod.Labels},
 					Status:     corev1.PersistentVolumeClaimStatus{Phase: corev1.ClaimLost},
 				})
 			}

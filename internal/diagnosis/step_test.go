@@ -73,7 +73,9 @@ func TestStepsOfReasons(t *testing.T) {
 		want   string
 	}{
 		"a data directory that is spent": {b: about(words.DataDirectoryUnusable, words.New(words.HostIDBanned)),
-			want: "delete PVC data-demo-rack4-0, which cannot be undone; the member then starts as a new node: kubectl delete pvc data-demo-rack4-0 -n demo --wait=false && kubectl delete pod demo-rack4-0 -n demo"},
+			want: "delete PVC data-demo-rack4-0, which cannot be undone; the member then starts as a new node: " +
+				`kubectl patch pvc data-demo-rack4-0 -n demo '--patch={"metadata":{"uid":"UID"}}' && ` +
+				"kubectl delete pvc data-demo-rack4-0 -n demo --wait=false && kubectl delete pod demo-rack4-0 -n demo"},
 		"the same, by objects of yesterday": {b: about(words.DataDirectoryUnusable, words.New(words.HostIDBanned)), old: true,
 			want: "check the running cluster, because the saved objects are more than an hour old, or their age is unknown: kubectl scylla status demo -n demo"},
 		"a barrier's own refusal, which has its step": {b: about(words.DataDirectoryUnusable, words.Message{})},
@@ -203,6 +205,7 @@ func TestAdviseOfWhatNobodyRead(t *testing.T) {
 	v := bootstrap.Decide(bootstrap.Input{Member: &cluster.Member{Ref: memberA, Namespace: "demo"}, Disk: bootstrap.BootstrappedDecommissioned})
 	Advise(Nothing("demo"), &v, Asks{Self: v.Self, Claim: "data-demo-rack1-0"})
 	want := []words.Command{
+		{"kubectl", "patch", "pvc", "data-demo-rack1-0", "-n", "demo", `--patch={"metadata":{"uid":"UID"}}`},
 		{"kubectl", "delete", "pvc", "data-demo-rack1-0", "-n", "demo", "--wait=false"}, {"kubectl", "delete", "pod", "demo-rack1-0", "-n", "demo"},
 	}
 	if diff := cmp.Diff(want, v.Blockers[0].Step.Commands); diff != "" {
@@ -226,6 +229,7 @@ func TestNotesHaveTheirCommands(t *testing.T) {
 		}
 	}
 	want := []string{
+		`kubectl patch pvc data-demo-rack1-0 -n demo '--patch={"metadata":{"uid":"a-uid"}}'`,
 		"kubectl delete pvc data-demo-rack1-0 -n demo --wait=false", "kubectl delete pod demo-rack1-0 -n demo",
 		"kubectl get pvc data-demo-rack1-0 -o yaml -n demo", "kubectl scylla force-proceed demo-rack1-0 -n demo --volume-uid=a-uid",
 		"kubectl annotate service demo-rack2-0 internal.scylla-operator.scylladb.com/host-id- internal.scylla-operator.scylladb.com/node-joined-scylladb-cluster- -n demo",

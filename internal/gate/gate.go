@@ -222,12 +222,13 @@ func (g *Gate) complete(v bootstrap.Verdict, c *cluster.Cluster) bootstrap.Verdi
 	return x
 }
 
-// holdsForOneVolume reports whether a step of the verdict lets the member start on this volume, and
-// on no later one.
+// holdsForOneVolume reports whether a step of the verdict lets the member start on this volume, or
+// deletes it, and holds for no later one.
 func holdsForOneVolume(v bootstrap.Verdict) bool {
-	return waitsFor(v, words.VolumeUnreadable) || slices.ContainsFunc(v.Notes, func(n words.Message) bool {
-		return n.Code == words.JoinNotRecorded || n.Code == words.MayWaitForItself
-	})
+	return waitsFor(v, words.VolumeUnreadable, words.DataDirectoryUnusable) ||
+		slices.ContainsFunc(v.Notes, func(n words.Message) bool {
+			return n.Code == words.JoinNotRecorded || n.Code == words.MayWaitForItself || n.Code == words.BannedBefore
+		})
 }
 
 // VolumeUID returns cluster.Member's VolumeUID of this member, if a force or a step of the last

@@ -26,6 +26,9 @@ func (g *Gate) Restart() (v bootstrap.Verdict, ok bool, unverified *matrix.Block
 			}
 		}
 	}
+	if v.Decision == bootstrap.DecisionRefuse {
+		g.volumeUID, _ = g.readVolumeUID(nil) // the step deletes this volume
+	}
 	return v, v.Satisfied || v.Decision == bootstrap.DecisionRefuse, unverified
 }
 

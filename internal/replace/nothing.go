@@ -7,6 +7,7 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/diagnosis/evidence"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
@@ -14,7 +15,8 @@ import (
 // the new node may be gone as well, as when ScyllaDB rolled its join back after a power failure. A
 // person then removes the request, and the member joins as a new node on an empty volume.
 //
-// The commands remove the annotations first: a controller that finds the record without the label
+// The first command changes nothing, and fails if the PVC is another one by then. The next removes
+// the annotations before the labels: a controller that finds the record without the label
 // restores the label. kubectl ignores an annotation that does not exist. While a row lists a host
 // ID without a member, which may be the new node, there are only the commands of unrecorded. For
 // several PVCs there are none. The commands require a fresh row of every other member, and of a
@@ -34,7 +36,9 @@ func (v *verifier) nothingToReplace() words.Message {
 	if !v.resume || in.Operator || in.Self.Pod == nil || len(in.Claims) != 1 || unowned || gap {
 		return words.New(words.ReplaceNothingToReplace)
 	}
+	claim := in.Claims[0]
 	return words.New(words.CureStartAsNew, "member", in.Self.Member).Do(
+		words.Kubectl(in.Namespace, "patch", "pvc", claim.Name, "--patch="+evidence.SameUID(string(claim.UID))),
 		words.Kubectl(in.Namespace, "annotate", "service", in.Self.Member,
 			api.AnnotationReplaceRequest+"-", api.AnnotationReplaceResume+"-", api.AnnotationReplaceIgnoreDead+"-",
 			api.AnnotationReplaceSkipChecks+"-",
@@ -44,7 +48,7 @@ func (v *verifier) nothingToReplace() words.Message {
 			api.AnnotationReplaceRefused+"-"),
 		words.Kubectl(in.Namespace, "label", "service", in.Self.Member, api.LabelReplace+"-",
 			api.LabelReplacingNodeHostID+"-"),
-		words.Kubectl(in.Namespace, "delete", "pvc", "--wait=false", in.Claims[0].Name),
+		words.Kubectl(in.Namespace, "delete", "pvc", "--wait=false", claim.Name),
 		words.Kubectl(in.Namespace, "delete", "pod", in.Self.Pod.Name),
 	)
 }

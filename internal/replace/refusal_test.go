@@ -591,16 +591,16 @@ func TestNothingIsLeftToReplace(t *testing.T) {
 			if tc.want != words.CureStartAsNew {
 				return
 			}
-			// The record goes before the label, or the controller puts the label back; the volume goes before the Pod.
+			// Nothing goes where the volume is another by then. The record goes before the label, or the controller puts the label back; the volume goes before the Pod.
 			var order []string
 			for _, c := range got.Commands {
 				order = append(order, c[1]+" "+c[2])
 			}
-			if want := []string{"annotate service", "label service", "delete pvc", "delete pod"}; !slices.Equal(order, want) {
+			if want := []string{"patch pvc", "annotate service", "label service", "delete pvc", "delete pod"}; !slices.Equal(order, want) {
 				t.Errorf("%v, want %v", order, want)
 			}
 			for _, key := range recordKeys {
-				if !slices.Contains(got.Commands[0], key+"-") {
+				if !slices.Contains(got.Commands[1], key+"-") {
 					t.Errorf("annotation %s stays", key)
 				}
 			}

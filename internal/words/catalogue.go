@@ -277,7 +277,7 @@ var (
 		"check there manually that every node sees every node UP, then let the new node skip the barrier; its start cannot be undone: {1}")
 
 	DiscardClaim = define("DiscardClaim",
-		"delete PVC {claim}, which cannot be undone; the member then starts as a new node[: {1} && {2}]")
+		"delete PVC {claim}, which cannot be undone; the member then starts as a new node[: {1} && {2} && {3}]")
 	DiscardClaimOf = define("DiscardClaimOf",
 		"delete the PVC of {member}, which cannot be undone; the member then starts as a new node")
 	MendForceValue   = define("MendForceValue", `set it to "true", after which its start cannot be undone, or remove it with --undo: {1}`)

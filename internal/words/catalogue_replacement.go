@@ -405,7 +405,7 @@ var (
 	CureVolumeLost = define("CureVolumeLost",
 		"start again with an empty volume, because {why}; this cannot be undone: {1}")
 	CureStartAsNew = define("CureStartAsNew",
-		"neither the replaced node nor the new one is a member any more: nothing is left to replace. Remove the request from {member} and let it join as a new node on an empty volume, which cannot be undone: {1}; then: {2}; then: {3}; then: {4}")
+		"neither the replaced node nor the new one is a member any more: nothing is left to replace. Remove the request from {member} and let it join as a new node on an empty volume, which cannot be undone: {1} && {2} && {3} && {4} && {5}")
 	CureNewSeeds = define("CureNewSeeds",
 		"new node {node} reaches none of the addresses that it was started with as seeds, and has not begun discovery. Recreate its Pod to refresh them: {1}")
 	CureUnheard = define("CureUnheard",

@@ -56,7 +56,8 @@ func (f *fixture) sameCluster() {
 	}
 }
 
-// The first member of all is decommissioned, and its volume is deleted as its barrier says: with itself as seed it would found a second cluster.
+// The first member of all is decommissioned, and its volume is deleted as its barrier says: with itself as seed it would found a second cluster. Who says it once
+// more hits no other volume.
 func TestA1FirstMemberJoinsItsClusterAnew(t *testing.T) {
 	covers(t, "controller/members", "internal/bootstrap", "internal/gate", "internal/agent/launch")
 	t.Parallel()
@@ -67,6 +68,8 @@ func TestA1FirstMemberJoinsItsClusterAnew(t *testing.T) {
 	old := f.hostID(first)
 	f.nodetool(first, "decommission")
 	f.must(f.Client.Delete(f.ctx, f.pod(first)))
+	patch := `--patch={"metadata":{"uid":"` + string(f.pvc(first).UID) + `"}}`
+	same := []string{"patch", "pvc", "data-" + first, "-n", f.namespace, patch}
 	cure := []string{"kubectl delete pvc data-" + first + " -n " + f.namespace, "kubectl delete pod " + first + " -n " + f.namespace}
 	f.waitFor("the barrier to refuse the old volume and to say what to do", func(ctx context.Context) (bool, string, error) {
 		p := &corev1.Pod{}
@@ -81,8 +84,11 @@ func TestA1FirstMemberJoinsItsClusterAnew(t *testing.T) {
 				}
 			}
 		}
-		return strings.Contains(said, cure[0]) && strings.Contains(said, cure[1]), said, nil
+		return strings.Contains(said, "'"+patch+"' && "+cure[0]) && strings.Contains(said, cure[1]), said, nil
 	})
+	if out, err := f.Cluster.Kubectl(f.ctx, same...); err != nil {
+		t.Fatal(out, err)
+	}
 	for _, line := range cure {
 		args := append(strings.Fields(line)[1:], "--wait=false")
 		if out, err := f.Cluster.Kubectl(f.ctx, args...); err != nil {
@@ -97,6 +103,9 @@ func TestA1FirstMemberJoinsItsClusterAnew(t *testing.T) {
 	})
 	f.sameCluster()
 	f.seededByOthers(first)
+	if out, err := f.Cluster.Kubectl(f.ctx, same...); err == nil || !strings.Contains(out+err.Error(), "immutable") {
+		t.Errorf("the volume of the new node passes for the old one: %v %s", err, out)
+	}
 }
 
 // seededByOthers checks the launcher's choice in a member's log.

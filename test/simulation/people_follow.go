@@ -12,6 +12,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/diagnosis"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/diagnosis/evidence"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/replace"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
@@ -214,6 +215,9 @@ func (w *world) followed(c words.Command) func() bool {
 			return always(func() { w.deletePod(p, slices.Contains(c, "--force")) })
 		}
 		return nil
+	case strings.HasPrefix(text, "kubectl patch pvc"):
+		cl := w.claims[last]
+		return func() bool { return cl != nil && slices.Contains(c, "--patch="+evidence.SameUID(string(cl.obj.UID))) }
 	case strings.HasPrefix(text, "kubectl delete pvc"):
 		if cl := w.claims[last]; cl != nil {
 			return always(func() { w.discard(cl) })

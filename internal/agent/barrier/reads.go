@@ -112,6 +112,9 @@ func (r *reads) PodUID() (types.UID, *matrix.Blocker) {
 
 func (r *reads) meta(kind, name string) (*metav1.PartialObjectMetadata, error) {
 	o := &metav1.PartialObjectMetadata{}
+	if err := r.connect(); err != nil {
+		return o, err
+	}
 	o.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind(kind))
 	return o, r.client.Get(r.ctx, types.NamespacedName{Namespace: r.Namespace, Name: name}, o)
 }

@@ -25,6 +25,8 @@ const (
 	connect     = "scylla remote add NAME {cluster} --remote-context CONTEXT --remote-namespace NAMESPACE {in}"
 	force       = "scylla force-proceed {member} {in} --volume-uid={uid?}"
 	forceVolume = "scylla force-proceed {member} {in} --volume-uid={uid}"
+	// kubectl deletes by name, and a PVC that was deleted and made again has the same name
+	sameClaim   = "patch pvc {claim} {in} --patch={sameUID}"
 	replaceNode = "scylla replace {hostID} {at}"
 	replaceHow  = "scylla replace status {member} {in}"
 	askGroup0   = "exec {pod} {in} -c {container} -- cqlsh -e {query}"
@@ -154,7 +156,7 @@ var commands = map[words.Code][]string{
 	words.ForcePastZeroToken:            {"scylla force-proceed {target} {in}"},
 	words.TakeForceBack:                 {"scylla force-proceed {target...} --undo {in}"},
 
-	words.DiscardClaim:      {"delete pvc {claim} {in} --wait=false", "delete pod {pod} {in}"},
+	words.DiscardClaim:      {sameClaim, "delete pvc {claim} {in} --wait=false", "delete pod {pod} {in}"},
 	words.GiveOwnVolume:     {seeVolume},
 	words.SeeHostIDs:        {"scylla nodetool --all {in} -- info"},
 	words.TellVolume:        {seeVolume, forceVolume},
@@ -287,6 +289,9 @@ func (f Facts) fill(arg string) string {
 }
 
 func (f Facts) fact(name string) string {
+	if name == "sameUID" {
+		return SameUID(f.fact("uid"))
+	}
 	if v := f[name]; v != "" {
 		return v
 	}
@@ -295,3 +300,7 @@ func (f Facts) fact(name string) string {
 	}
 	return strings.ToUpper(name)
 }
+
+// SameUID returns the patch that changes nothing, and that the API server refuses if the object of
+// that name has another UID (ValidateObjectMetaUpdate of Kubernetes: the field is immutable).
+func SameUID(uid string) string { return `{"metadata":{"uid":"` + uid + `"}}` }
