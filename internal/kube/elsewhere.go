@@ -54,3 +54,23 @@ func RecordedElsewhere(ctx context.Context, c client.Reader, key cluster.Key, id
 	}
 	return out
 }
+
+// elsewhere sets what RecordedElsewhere finds in a running cluster.
+func (s *saved) elsewhere(t *sorting) {
+	for i := range s.services {
+		v := &s.services[i]
+		id, of := hostid.Known(v.Annotations[api.AnnotationHostID]), api.ClusterOf(v.Labels)
+		if id == "" || of == "" {
+			continue
+		}
+		for key, c := range t.byKey {
+			if key == (cluster.Key{Namespace: v.Namespace, Name: of}) {
+				continue
+			}
+			if c.Elsewhere == nil {
+				c.Elsewhere = map[hostid.ID]string{}
+			}
+			c.Elsewhere[id] = v.Namespace + "/" + v.Name
+		}
+	}
+}

@@ -330,6 +330,7 @@ func (s *saved) clusters() ([]cluster.Objects, error) {
 	s.statusReports(t)
 	s.operators(t)
 	s.goneNodes()
+	s.elsewhere(t)
 	for _, kind := range slices.Sorted(maps.Keys(s.skipped)) {
 		t.notes = append(t.notes, fmt.Sprintf("%s skipped", words.Count(s.skipped[kind], "object", "objects")+
 			" of kind "+kind))
