@@ -5,10 +5,6 @@ package launch
 import (
 	"context"
 	"errors"
-	"io"
-	"log/slog"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -17,7 +13,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/agent/barrier"
@@ -68,30 +63,24 @@ func TestTheLauncherRepeatsTheJudgementOfItsBarrier(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				c := clients(two(), tc.objects()).Build()
-				file := filepath.Join(t.TempDir(), "bootstrapped.json")
-				for path, text := range map[string]string{file: tc.query, file + ".code": "0"} {
-					if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-						t.Fatal(err)
-					}
-				}
 				judged, started := 0, ""
-				err := Run(t.Context(), Options{Client: func() (client.WithWatch, error) { return c, nil }, Namespace: "scylla", Service: "demo-r3-0",
-					QueryFile: file, Command: []string{"sh"}, Environ: []string{"POD_NAME=demo-r3-0"}, Clock: clock.RealClock{}, Resolve: nowhere,
-					Log:  slog.New(slog.NewTextHandler(io.Discard, nil)),
-					Exec: func(_ string, argv, _ []string) error { started = strings.Join(argv, " "); return nil },
-					Judge: func(_ context.Context, o barrier.Options) error {
-						judged++
-						if tc.want != nil && !tc.want(o) {
-							t.Errorf("judges with %+v", o)
+				o := options(c, "demo-r3-0", "sh")
+				o.Environ = []string{"POD_NAME=demo-r3-0"}
+				o.Exec = func(_ string, argv, _ []string) error { started = strings.Join(argv, " "); return nil }
+				o.Judge = func(_ context.Context, o barrier.Options) error {
+					if judged++; tc.want != nil && !tc.want(o) {
+						t.Errorf("judges with %+v", o)
+					}
+					// meanwhile the first seed goes DOWN
+					for _, o := range append(member(1, "true"), member(2, "true", -1, 2)...) {
+						if err := c.Update(t.Context(), o); err != nil {
+							t.Fatal(err)
 						}
-						// meanwhile the first seed goes DOWN
-						for _, o := range append(member(1, "true"), member(2, "true", -1, 2)...) {
-							if err := c.Update(t.Context(), o); err != nil {
-								t.Fatal(err)
-							}
-						}
-						return tc.refuses
-					}})
+					}
+					return tc.refuses
+				}
+				o.queried(t, tc.query)
+				err := Run(t.Context(), o)
 				if !errors.Is(err, tc.refuses) || (started == "") != (tc.refuses != nil) || (judged == 1) != tc.judges {
 					t.Errorf("%v, started %q, judged %d times", err, started, judged)
 				}

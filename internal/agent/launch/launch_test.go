@@ -10,7 +10,6 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -22,15 +21,14 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/utils/clock"
-	clocktesting "k8s.io/utils/clock/testing"
 	"pgregory.net/rapid"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/base/exit"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/replace"
+	"github.com/kubectl-scylla/kubectl-scylla/test/simulation/stage"
 )
 
 const (
@@ -72,19 +70,11 @@ func TestArguments(t *testing.T) {
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Error(diff)
 			}
-			var w waiting
-			var bad malformed
-			switch {
-			case tc.waits != "":
-				if !errors.As(err, &w) || !strings.Contains(err.Error(), tc.waits) {
-					t.Errorf("%v", err)
-				}
-			case tc.malformed != "":
-				if !errors.As(err, &bad) || !strings.Contains(err.Error(), tc.malformed) {
-					t.Errorf("%v", err)
-				}
-			case err != nil:
-				t.Error(err)
+			_, waits := errors.AsType[waiting](err)
+			_, bad := errors.AsType[malformed](err)
+			if waits != (tc.waits != "") || bad != (tc.malformed != "") || (err != nil) != (waits || bad) ||
+				err != nil && !strings.Contains(err.Error(), tc.waits+tc.malformed) {
+				t.Errorf("%v", err)
 			}
 		})
 	}
@@ -137,81 +127,59 @@ func TestMerge(t *testing.T) {
 	}
 }
 
-// answers is an API server with one answer per request for the member Service; the last one repeats. Lists contain no other member.
-type answers struct {
-	client.WithWatch
-	list  []func() (*corev1.Service, error)
-	asked int
-}
+type reply = func() (*corev1.Service, error)
 
-func (a *answers) List(ctx context.Context, list client.ObjectList, opts ...client.ListOption) error {
-	own, err := service(nil)()
-	if err != nil {
-		return err
-	}
-	return fake.NewClientBuilder().WithScheme(kube.NewScheme()).WithObjects(own).Build().List(ctx, list, opts...)
-}
-
-func (a *answers) Get(_ context.Context, key client.ObjectKey, obj client.Object, _ ...client.GetOption) error {
-	if _, ok := obj.(*corev1.Pod); ok {
-		return nil // without a barrier
-	}
-	if _, ok := obj.(*corev1.Service); !ok {
-		return apierrors.NewNotFound(schema.GroupResource{}, key.Name)
-	}
-	f := a.list[min(a.asked, len(a.list)-1)]
-	a.asked++
-	svc, err := f()
-	if err != nil {
-		return err
-	}
-	svc.DeepCopyInto(obj.(*corev1.Service))
-	return nil
-}
-
-func service(labels map[string]string) func() (*corev1.Service, error) {
-	return func() (*corev1.Service, error) {
-		all := map[string]string{api.LabelCluster: "demo", api.LabelServiceType: api.ServiceTypeMember}
-		maps.Copy(all, labels)
-		return &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "demo-d-0", Namespace: "scylla", Labels: all}}, nil
-	}
-}
-
-func failing(err error) func() (*corev1.Service, error) {
-	return func() (*corev1.Service, error) { return nil, err }
-}
-
-type started struct {
-	argv []string
-	log  bytes.Buffer
-}
-
-func run(t *testing.T, a *answers, query string, patience time.Duration) (*started, error) {
-	t.Helper()
-	s := &started{}
-	file := filepath.Join(t.TempDir(), "bootstrapped.json")
-	if query != "" {
-		for name, text := range map[string]string{file: query, file + ".code": "0\n"} {
-			if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
-				t.Fatal(err)
-			}
+// answers is an API server with one answer per request for the member Service; the last one repeats. No other member, and
+// no barrier, is there.
+func answers(list ...reply) client.WithWatch {
+	own, _ := service(nil)()
+	asked := 0
+	get := func(ctx context.Context, c client.WithWatch, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
+		out, ok := o.(*corev1.Service)
+		if !ok {
+			return c.Get(ctx, key, o, opts...)
 		}
+		svc, err := list[min(asked, len(list)-1)]()
+		if asked++; err == nil {
+			svc.DeepCopyInto(out)
+		}
+		return err
 	}
-	err := Run(t.Context(), Options{
-		Client: func() (client.WithWatch, error) {
-			if a == nil {
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: own.Name, Namespace: own.Namespace}}
+	return clients([]client.Object{own, pod}).WithInterceptorFuncs(interceptor.Funcs{Get: get}).Build()
+}
+
+func service(labels map[string]string) reply {
+	svc := stage.Bare("scylla", "demo").NewService("demo-d-0", "dc1", "d", 0)
+	maps.Copy(svc.Labels, labels)
+	return func() (*corev1.Service, error) { return svc, nil }
+}
+
+func failing(err error) reply { return func() (*corev1.Service, error) { return nil, err } }
+
+// options are those of a member; nil: it has no client.
+func options(c client.WithWatch, service string, command ...string) Options {
+	return Options{Namespace: "scylla", Service: service, Command: command, Clock: clock.RealClock{}, Resolve: nowhere,
+		Log: slog.New(slog.DiscardHandler), Client: func() (client.WithWatch, error) {
+			if c == nil {
 				return nil, errors.New("no client")
 			}
-			return a, nil
-		},
-		Namespace: "scylla", Service: "demo-d-0", QueryFile: file, Command: []string{"sh", "--seeds=x"}, Clock: clock.RealClock{}, Patience: patience,
-		Log: slog.New(slog.NewTextHandler(&s.log, nil)), Resolve: nowhere,
-		Exec: func(_ string, argv, _ []string) error {
-			s.argv = argv
-			return nil
-		},
-	})
-	return s, err
+			return c, nil
+		}}
+}
+
+// queried has the query give that answer; without one it never ran.
+func (o *Options) queried(t *testing.T, answer string) {
+	t.Helper()
+	o.QueryFile = filepath.Join(t.TempDir(), "bootstrapped.json")
+	if answer == "" {
+		return
+	}
+	for name, text := range map[string]string{o.QueryFile: answer, o.QueryFile + ".code": "0\n"} {
+		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
 }
 
 // nowhere resolves no name.
@@ -225,9 +193,8 @@ func TestRun(t *testing.T) {
 	refused := errors.New("connection refused")
 	replacing := map[string]string{api.LabelReplace: "", api.LabelReplacingNodeHostID: oldID}
 	plain, replaces := []string{"sh", "--seeds=x"}, []string{"sh", "--seeds=x", "--replace-node-first-boot=" + oldID}
-	forbidden := apierrors.NewForbidden(schema.GroupResource{Resource: "services"}, "demo-d-0", errors.New("no"))
 	missing := apierrors.NewNotFound(schema.GroupResource{Resource: "services"}, "demo-d-0")
-	type as = []func() (*corev1.Service, error)
+	type as = []reply
 	for name, tc := range map[string]struct {
 		answers  as
 		query    string
@@ -250,22 +217,28 @@ func TestRun(t *testing.T) {
 		"an empty label does not hold up a restart":  {as{service(map[string]string{api.LabelReplacingNodeHostID: ""})}, completed, 0, plain, 0, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			a := &answers{list: tc.answers}
-			if tc.answers == nil {
-				a = nil
-			}
-			var s *started
-			var err error
-			synctest.Test(t, func(t *testing.T) { s, err = run(t, a, tc.query, tc.patience) })
-			if got := exit.Code(err); got != tc.code {
-				t.Fatalf("exit code %d (%v), want %d", got, err, tc.code)
-			}
-			if diff := cmp.Diff(tc.argv, s.argv); diff != "" {
-				t.Error(diff)
-			}
-			if !strings.Contains(s.log.String(), tc.logged) {
-				t.Errorf("log lacks %q:\n%s", tc.logged, s.log.String())
-			}
+			synctest.Test(t, func(t *testing.T) {
+				var c client.WithWatch
+				if tc.answers != nil {
+					c = answers(tc.answers...)
+				}
+				var log bytes.Buffer
+				var argv []string
+				o := options(c, "demo-d-0", plain...)
+				o.Patience, o.Log = tc.patience, slog.New(slog.NewTextHandler(&log, nil))
+				o.Exec = func(_ string, started, _ []string) error { argv = started; return nil }
+				o.queried(t, tc.query)
+				err := Run(t.Context(), o)
+				if got := exit.Code(err); got != tc.code {
+					t.Fatalf("exit code %d (%v), want %d", got, err, tc.code)
+				}
+				if diff := cmp.Diff(tc.argv, argv); diff != "" {
+					t.Error(diff)
+				}
+				if !strings.Contains(log.String(), tc.logged) {
+					t.Errorf("log lacks %q:\n%s", tc.logged, log.String())
+				}
+			})
 		})
 	}
 }
@@ -280,17 +253,5 @@ func TestCommandWantsADash(t *testing.T) {
 				t.Errorf("%v", err)
 			}
 		})
-	}
-}
-
-// The real client finds the Service.
-func TestAskOnce(t *testing.T) {
-	svc, _ := service(map[string]string{api.LabelReplacingNodeHostID: oldID})()
-	c := fake.NewClientBuilder().WithScheme(kube.NewScheme()).WithObjects(svc, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "scylla", Name: "demo-d-0"}}).Build()
-	o := Options{Client: func() (client.WithWatch, error) { return c, nil }, Namespace: "scylla", Service: "demo-d-0", Command: []string{"sh", "--seeds=x"},
-		Resolve: nowhere, Clock: clocktesting.NewFakeClock(time.Now())}
-	got, err := o.askOnce(t.Context())
-	if err != nil || !slices.Equal(got.args, []string{"--replace-node-first-boot=" + oldID}) || !slices.Equal(got.choice.Seeds, []string{"x"}) {
-		t.Errorf("%+v %v", got, err)
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
@@ -133,15 +132,13 @@ func TestA1SeedsOfTheLauncher(t *testing.T) {
 				}
 			}
 			c := tc.objects.Build()
-			o := Options{
-				Client: func() (client.WithWatch, error) { return c, nil }, Namespace: "scylla", Service: fmt.Sprintf("demo-r%d-0", tc.self), DataDir: dir,
-				Command: append([]string{"sh"}, strings.Fields(tc.command)...), Clock: clocktesting.NewFakeClock(began),
-				Resolve: func(_ context.Context, host string) ([]string, error) {
-					if host == "everybody" {
-						return []string{"10.0.0.1", "10.0.0.2"}, nil
-					}
-					return nowhere(t.Context(), host)
-				},
+			o := options(c, fmt.Sprintf("demo-r%d-0", tc.self), append([]string{"sh"}, strings.Fields(tc.command)...)...)
+			o.DataDir, o.Clock = dir, clocktesting.NewFakeClock(began)
+			o.Resolve = func(_ context.Context, host string) ([]string, error) {
+				if host == "everybody" {
+					return []string{"10.0.0.1", "10.0.0.2"}, nil
+				}
+				return nowhere(t.Context(), host)
 			}
 			svc, err := o.service(t.Context(), c)
 			if err != nil {
@@ -162,67 +159,51 @@ func TestA1SeedsOfTheLauncher(t *testing.T) {
 	}
 }
 
-// A change of the seeds while a Pod waits is respected at the start.
-func TestA1SeedsAreThoseOfTheStart(t *testing.T) {
-	t.Parallel()
-	c := clients(member(1, "true", -2, 1), member(2, "true"), member(3, "")).Build()
-	o := Options{Client: func() (client.WithWatch, error) { return c, nil }, Namespace: "scylla", Service: "demo-r3-0", Command: []string{"sh"},
-		Clock: clocktesting.NewFakeClock(began), Resolve: nowhere}
-	for _, want := range []string{"10.0.0.1", "10.0.0.2"} {
-		got, err := o.askOnce(t.Context())
-		if err != nil || strings.Join(got.choice.Seeds, ",") != want {
-			t.Errorf("%v %v, want %s", got.choice, err, want)
-		}
-		for _, o := range append(member(1, "true"), member(2, "true", -1, 2)...) {
-			if err := c.Update(t.Context(), o); err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
-}
-
 // A bootstrapped node gets its peers' present addresses, and starts with its own command line when the API server does not answer.
 func TestA1Restart(t *testing.T) {
 	t.Parallel()
-	missing := apierrors.NewInternalError(errors.New("etcd is away"))
+	away := errors.New("etcd is away")
+	members := func() *fake.ClientBuilder { return clients(member(1, "true"), member(2, "true")) }
+	noGet := func(context.Context, client.WithWatch, client.ObjectKey, client.Object, ...client.GetOption) error {
+		return away
+	}
 	for name, tc := range map[string]struct {
 		objects *fake.ClientBuilder
 		want    string
 	}{
-		"peers":                    {clients(member(1, "true"), member(2, "true")), "sh --seeds=10.0.0.2,x"},
-		"alone":                    {clients(member(1, "true")), "sh --seeds=x"},
-		"no answer of the members": {clients(member(1, "true"), member(2, "true")).WithInterceptorFuncs(interceptor.Funcs{List: func(context.Context, client.WithWatch, client.ObjectList, ...client.ListOption) error { return missing }}), "sh --seeds x"},
-		"no answer at all": {clients().WithInterceptorFuncs(interceptor.Funcs{Get: func(context.Context, client.WithWatch, client.ObjectKey, client.Object, ...client.GetOption) error {
-			return missing
-		}}), "sh --seeds x"},
-		"services may not be listed": {clients(member(1, "true"), member(2, "true")).WithInterceptorFuncs(interceptor.Funcs{List: func(ctx context.Context, c client.WithWatch, l client.ObjectList, o ...client.ListOption) error {
-			if _, services := l.(*corev1.ServiceList); services {
-				return apierrors.NewForbidden(schema.GroupResource{Resource: "services"}, "", errors.New("no"))
-			}
-			return c.List(ctx, l, o...)
-		}}), "sh --seeds x"},
+		"peers":                      {members(), "sh --seeds=10.0.0.2,x"},
+		"alone":                      {clients(member(1, "true")), "sh --seeds=x"},
+		"no answer of the members":   {members().WithInterceptorFuncs(unlisted(away)), "sh --seeds x"},
+		"no answer at all":           {clients().WithInterceptorFuncs(interceptor.Funcs{Get: noGet}), "sh --seeds x"},
+		"services may not be listed": {members().WithInterceptorFuncs(unlisted(forbidden)), "sh --seeds x"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			c := tc.objects.Build()
-			var log strings.Builder
-			o := Options{Client: func() (client.WithWatch, error) { return c, nil }, Namespace: "scylla", Service: "demo-r1-0", Command: []string{"sh", "--seeds", "x"},
-				Clock: clocktesting.NewFakeClock(began), Resolve: nowhere, Log: slog.New(slog.NewTextHandler(&log, nil))}
+			o := options(tc.objects.Build(), "demo-r1-0", "sh", "--seeds", "x")
+			o.Clock = clocktesting.NewFakeClock(began)
 			if got := strings.Join(o.again(t.Context()), " "); got != tc.want {
-				t.Errorf("got %q, want %q\n%s", got, tc.want, log.String())
+				t.Errorf("got %q, want %q", got, tc.want)
 			}
 		})
 	}
 }
 
+var forbidden = apierrors.NewForbidden(schema.GroupResource{Resource: "services"}, "demo-d-0", errors.New("no"))
+
+// unlisted fails each list of Services.
+func unlisted(err error) interceptor.Funcs {
+	return interceptor.Funcs{List: func(ctx context.Context, c client.WithWatch, l client.ObjectList, o ...client.ListOption) error {
+		if _, services := l.(*corev1.ServiceList); services {
+			return err
+		}
+		return c.List(ctx, l, o...)
+	}}
+}
+
 // A newcomer that may not list the members does not found a cluster.
 func TestA1NewcomerNeedsTheMembers(t *testing.T) {
 	t.Parallel()
-	c := clients(member(1, "")).WithInterceptorFuncs(interceptor.Funcs{List: func(context.Context, client.WithWatch, client.ObjectList, ...client.ListOption) error {
-		return apierrors.NewForbidden(schema.GroupResource{Resource: "services"}, "", errors.New("no"))
-	}}).Build()
-	o := Options{Client: func() (client.WithWatch, error) { return c, nil }, Namespace: "scylla", Service: "demo-r1-0", Command: []string{"sh"},
-		Clock: clocktesting.NewFakeClock(began), Resolve: nowhere}
+	o := options(clients(member(1, "")).WithInterceptorFuncs(unlisted(forbidden)).Build(), "demo-r1-0", "sh")
 	got, err := o.askOnce(t.Context())
 	if err == nil || len(got.choice.Seeds) > 0 {
 		t.Errorf("%v %v", got, err)
