@@ -4,140 +4,72 @@ package barrier
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/watch"
-	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/test/simulation/stage"
 )
 
-// queued is a world of our controller: its cluster report has the rows and a view in which another member has the permit. reads counts
-// the barrier's own requests by kind.
-type queued struct {
-	*world
-	mu    sync.Mutex
-	reads map[string]int
-	blind bool // no watch opens
-}
-
 const other = "demo-rack1-1"
 
-func newQueued(t *testing.T) *queued {
+// newQueued is a world of our controller: its cluster report has the rows, and a view that permits another member.
+func newQueued(t *testing.T) *world {
 	t.Helper()
 	v := permittedView()
+	waitsFor(v, "PermitWaitsForNewcomer", other)
+	w := withView(t, v, append(peers(), rack1(1), service(other, "rack1", nil), allUp(), lease("controller-1"))...)
+	w.rows("UP")
+	return w
+}
+
+// waitsFor has the view give the permit to another member, and queue the newcomer.
+func waitsFor(v *api.StatusReportView, reason, node string) {
 	v.Permits[0].Member = other
-	v.Queue = []api.StatusReportViewWaiting{{Member: newcomer, Kind: api.PermitJoin, Reason: "PermitWaitsForNewcomer", Nodes: []string{other}}}
+	v.Queue = []api.StatusReportViewWaiting{{Member: newcomer, Kind: api.PermitJoin, Reason: reason, Nodes: []string{node}}}
+}
+
+// rack1 is the StatefulSet of rack 1.
+func rack1(ready int32) *appsv1.StatefulSet {
 	set := stage.Bare(ns, "demo").NewSet("demo-rack1", "dc1", "rack1", 1)
-	set.Status = appsv1.StatefulSetStatus{UpdateRevision: "1", CurrentRevision: "1", Replicas: 1, ReadyReplicas: 1, UpdatedReplicas: 1, CurrentReplicas: 1}
-	q := &queued{world: withView(t, v, append(peers(), set, service(other, "rack1", nil), allUp(), lease("controller-1"))...), reads: map[string]int{}}
-	q.rows(api.NodeStatusUp)
-	count := func(o any) {
-		q.mu.Lock()
-		defer q.mu.Unlock()
-		_, kind, _ := strings.Cut(fmt.Sprintf("%T", o), ".")
-		q.reads[kind]++
-	}
-	c := interceptor.NewClient(q.c, interceptor.Funcs{
-		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
-			count(o)
-			return c.Get(ctx, key, o, opts...)
-		},
-		List: func(ctx context.Context, c client.WithWatch, o client.ObjectList, opts ...client.ListOption) error {
-			count(o)
-			return c.List(ctx, o, opts...)
-		},
-		Watch: func(ctx context.Context, c client.WithWatch, o client.ObjectList, opts ...client.ListOption) (watch.Interface, error) {
-			if q.blind {
-				return nil, errors.New("a proxy ends all streams")
-			}
-			return c.Watch(ctx, o, opts...)
-		},
-	})
-	q.o.NewClient = func() (client.WithWatch, error) { return c, nil }
-	return q
+	set.Status = appsv1.StatefulSetStatus{UpdateRevision: "1", CurrentRevision: "1", Replicas: 1, ReadyReplicas: ready,
+		UpdatedReplicas: 1, CurrentReplicas: 1}
+	return set
 }
 
 // rows writes both rows of the cluster report; node B is in that state.
-func (q *queued) rows(b api.NodeStatus) {
-	r := &api.ScyllaDBStatusReport{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "demo"}}
-	q.update(r, func() {
+func (w *world) rows(b string) {
+	w.ofCluster(func(r *api.ScyllaDBStatusReport) {
 		r.Labels = map[string]string{api.LabelManagedBy: api.ManagedByUs}
-		cells := saw(idA, "UP", idB, string(b))
 		r.Datacenters = []api.StatusReportDatacenter{{Name: "dc1", Nodes: []api.StatusReportNode{
-			{HostID: idA, Member: "demo-rack1-0", ObservedNodes: cells}, {HostID: idB, Member: "demo-rack2-0", ObservedNodes: saw(idA, "UP", idB, "UP")},
+			{HostID: idA, Member: "demo-rack1-0", ObservedNodes: saw(idA, "UP", idB, b)},
+			{HostID: idB, Member: "demo-rack2-0", ObservedNodes: up},
 		}}}
 	})
 }
 
-// ready sets the number of Ready Pods of rack 1.
-func (q *queued) ready(n int32) {
-	q.t.Helper()
-	set := &appsv1.StatefulSet{}
-	if err := q.c.Get(context.Background(), client.ObjectKey{Namespace: ns, Name: "demo-rack1"}, set); err != nil {
-		q.t.Fatal(err)
-	}
-	set.Status.ReadyReplicas = n
-	if err := q.c.Status().Update(context.Background(), set); err != nil {
-		q.t.Fatal(err)
-	}
-}
-
-// renewTimes renews the view n times.
-func (q *queued) renewTimes(n int, change func(*api.StatusReportView)) {
-	for range n {
-		time.Sleep(view5)
-		q.renew(change)
-	}
-	synctest.Wait()
-}
-
-func (q *queued) spent() map[string]int {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	spent := q.reads
-	q.reads = map[string]int{}
-	return spent
-}
-
-func mine(v *api.StatusReportView) {
-	v.Permits, v.Queue = permittedView().Permits, nil
-}
-
 // TestAViewForAnotherMemberCostsTheReportAndTheLease: it wakes each barrier of the cluster every five seconds.
 func TestAViewForAnotherMemberCostsTheReportAndTheLease(t *testing.T) {
-	for name, prepare := range map[string]func(*queued){
-		"waits for its permit":  func(*queued) {},
-		"waits for a node also": func(q *queued) { q.rows(api.NodeStatusDown) },
-	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				q := newQueued(t)
-				prepare(q)
-				ctx, done := running(t, q.world)
-				q.renews(ctx)
-				q.renewTimes(6, nil) // the first judgements
-				q.spent()
-				q.renewTimes(12, nil)
-				stillWaiting(t, done)
-				spent := q.spent()
-				lists := spent["ServiceList"]
-				if reports := spent["ScyllaDBStatusReport"]; lists < 1 || lists > 2 || reports > 20 || spent["Lease"] > 20 {
-					t.Errorf("in a minute of 12 views: %v", spent)
-				}
-			})
+	for name, state := range map[string]string{"waits for its permit": "UP", "waits for a node also": "DOWN"} {
+		inBubble(t, name, func(t *testing.T) {
+			w := newQueued(t)
+			w.rows(state)
+			w.runs(led)
+			w.renewTimes(6) // the first judgements
+			w.spent()
+			w.renewTimes(12)
+			w.waits(0)
+			spent := w.spent()
+			lists := spent["ServiceList"]
+			if lists < 1 || lists > 2 || spent["ScyllaDBStatusReport"] > 20 || spent["Lease"] > 20 {
+				t.Errorf("in a minute of 12 views: %v", spent)
+			}
 		})
 	}
 }
@@ -145,57 +77,50 @@ func TestAViewForAnotherMemberCostsTheReportAndTheLease(t *testing.T) {
 // TestWhatConcernsAWaitingMemberIsReadAtOnce: its permit, its own Service, a row, a rollout, and a controller that stops.
 func TestWhatConcernsAWaitingMemberIsReadAtOnce(t *testing.T) {
 	const open = ""
+	type view = *api.StatusReportView
 	for name, tc := range map[string]struct {
-		change func(*queued)
+		change func(*world)
 		want   string
 	}{
-		"its permit": {func(q *queued) { q.renew(mine) }, open},
-		"forced": {func(q *queued) {
-			svc := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: newcomer}}
-			q.update(svc, func() { svc.Annotations = map[string]string{api.AnnotationForceProceed: "true"} })
+		"its permit": {func(w *world) { w.renew(func(v view) { v.Permits, v.Queue = permittedView().Permits, nil }) }, open},
+		"forced": {func(w *world) {
+			svc := service(newcomer, "rack3", nil)
+			w.update(svc, func() { svc.Annotations = forced("true").Annotations })
 		}, open},
-		"a node is DOWN": {func(q *queued) {
-			q.rows(api.NodeStatusDown)
-			q.renew(func(v *api.StatusReportView) {
-				v.Queue[0].Reason, v.Queue[0].Nodes = "PermitWaitsForMembers", []string{"demo-rack2-0"}
-			})
+		"a node is DOWN": {func(w *world) {
+			w.rows("DOWN")
+			w.renew(func(v view) { waitsFor(v, "PermitWaitsForMembers", "demo-rack2-0") })
 		}, "demo-rack2-0 is not UP in the controller view"},
-		"a rollout": {func(q *queued) {
-			q.ready(0)
-			q.renew(func(v *api.StatusReportView) { v.Permits, v.Hold = nil, "RolloutInProgress" })
+		"a rollout": {func(w *world) {
+			w.must(w.c.Status().Update(context.Background(), rack1(0)))
+			w.renew(func(v view) { v.Permits, v.Hold = nil, "RolloutInProgress" })
 		}, "0 Ready Pods"},
-		"a member is joined": {func(q *queued) {
-			svc := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: other}}
-			q.update(svc, func() { stage.Joined(svc, idNew) })
+		"a member is joined": {func(w *world) {
+			svc := &corev1.Service{ObjectMeta: named(other)}
+			w.update(svc, func() { stage.Joined(svc, idNew) })
 		}, idNew[:8]},
-		"its place": {func(q *queued) {
-			q.renew(func(v *api.StatusReportView) {
-				v.Queue = append([]api.StatusReportViewWaiting{{Member: "demo-rack1-2", Kind: api.PermitJoin, Reason: "PermitWaitsForTurn"}}, v.Queue...)
+		"its place": {func(w *world) {
+			w.renew(func(v view) {
+				v.Queue = slices.Insert(v.Queue, 0, api.StatusReportViewWaiting{Member: "demo-rack1-2", Kind: api.PermitJoin,
+					Reason: "PermitWaitsForTurn"})
 			})
 		}, "2 of 2 in the queue"},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				q := newQueued(t)
-				ctx, done := running(t, q.world)
-				q.renews(ctx)
-				q.renewTimes(6, nil)
-				stillWaiting(t, done)
-				if strings.Contains(q.logged(), "2 of 2") || !strings.Contains(q.logged(), "1 of 1 in the queue") {
-					t.Fatalf("before the change:\n%s", q.logged())
-				}
-				tc.change(q)
-				time.Sleep(3 * time.Second)
-				if tc.want == open {
-					opens(t, done)
-					return
-				}
-				stillWaiting(t, done)
-				lines := strings.Split(strings.TrimSpace(q.logged()), "\n")
-				if !slices.ContainsFunc(lines[len(lines)-2:], func(l string) bool { return strings.Contains(l, tc.want) }) {
-					t.Errorf("does not say %q:\n%s", tc.want, q.logged())
-				}
-			})
+		inBubble(t, name, func(t *testing.T) {
+			w := newQueued(t)
+			w.runs(led).renewTimes(6).waits(0)
+			if w.says("1 of 1 in the queue"); strings.Contains(w.logged(), "2 of 2") {
+				t.Fatalf("before the change:\n%s", w.logged())
+			}
+			tc.change(w)
+			time.Sleep(3 * time.Second)
+			if w.opensOr(tc.want == open, 0); tc.want == open {
+				return
+			}
+			lines := strings.Split(strings.TrimSpace(w.logged()), "\n")
+			if last := strings.Join(lines[len(lines)-2:], "\n"); !strings.Contains(last, tc.want) {
+				t.Errorf("does not say %q:\n%s", tc.want, last)
+			}
 		})
 	}
 }
@@ -203,36 +128,50 @@ func TestWhatConcernsAWaitingMemberIsReadAtOnce(t *testing.T) {
 // TestAControllerThatStopsIsSeenWithoutAReading: the view and the rows do not change any more, and all is UP.
 func TestAControllerThatStopsIsSeenWithoutAReading(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		q := newQueued(t)
-		_, done := running(t, q.world)
+		w := newQueued(t)
+		w.runs(alone)
 		ctx, stop := context.WithCancel(t.Context())
-		q.renews(ctx)
-		q.renewTimes(14, nil) // just past a reading of everything
+		w.renews(ctx)
+		w.renewTimes(14) // just past a reading of everything
 		stop()
-		time.Sleep(42 * time.Second) // 30 s without a renewal, and a look every 10 s
-		stillWaiting(t, done)
-		if !strings.Contains(q.logged(), "has not renewed Lease kubectl-scylla/kubectl-scylla-controller for more than") {
-			t.Errorf("log:\n%s", q.logged())
-		}
+		w.waits(42 * time.Second) // 30 s without a renewal, and a look every 10 s
+		w.says("has not renewed Lease kubectl-scylla/kubectl-scylla-controller for more than")
 	})
 }
 
 // TestRowsThatNoWatchShowsAreReadAtThePeriod: without rows in the cluster report, those of the datacenter reports count.
 func TestRowsThatNoWatchShowsAreReadAtThePeriod(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		q := newQueued(t)
-		q.blind = true
-		all := &api.ScyllaDBStatusReport{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "demo"}}
-		q.update(all, func() { all.Datacenters = nil })
-		ctx, done := running(t, q.world)
-		q.renews(ctx)
-		q.renewTimes(3, nil)
-		r := allUp()
-		q.update(r, func() { r.Racks = report(saw(idA, "UP", idB, "DOWN"), saw(idA, "UP", idB, "UP")).Racks })
-		time.Sleep(61 * time.Second)
-		stillWaiting(t, done)
-		if !strings.Contains(q.logged(), "DOWN") {
-			t.Errorf("log:\n%s", q.logged())
-		}
+		w := newQueued(t)
+		w.blind = true
+		w.ofCluster(func(all *api.ScyllaDBStatusReport) { all.Datacenters = nil })
+		w.runs(led).renewTimes(3)
+		w.reports(down, up)
+		w.renewTimes(13).waits(0).says("DOWN") // the view advances: it is no reason to read all
+	})
+}
+
+// The change comes shortly after a judgement, so that the next one by the interval is 7 to 10 seconds away.
+func TestOnlyTheWatchOpensAtOnce(t *testing.T) {
+	for _, after := range []time.Duration{time.Second, 2 * time.Second, 3 * time.Second} {
+		inBubble(t, after.String(), func(t *testing.T) {
+			w := newWorld(t, held()...)
+			w.runs(alone).waits(5*time.Minute + after)
+			w.reports(up, up)
+			w.opensIn(0, 2*time.Second)
+		})
+	}
+}
+
+// TestACorrectedClusterLabelIsReadAgain: the Service had the label of another cluster when the barrier read it first.
+func TestACorrectedClusterLabelIsReadAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		objs := allPeersUp()
+		objs[2].SetLabels(map[string]string{api.LabelCluster: "dem"})
+		w := newWorld(t, objs...)
+		w.runs(alone).waits(time.Minute)
+		svc := service(newcomer, "rack3", nil)
+		w.update(svc, func() { svc.Labels = service(newcomer, "rack3", nil).Labels })
+		w.opensIn(0, time.Minute)
 	})
 }

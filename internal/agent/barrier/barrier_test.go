@@ -22,6 +22,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"go.uber.org/goleak"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	eventsv1 "k8s.io/api/events/v1"
@@ -30,11 +31,11 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/apimachinery/pkg/watch"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
-	"github.com/kubectl-scylla/kubectl-scylla/internal/agent/disk"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/base/exit"
@@ -49,42 +50,50 @@ const (
 	idA      = "8ebd2a16-0000-4000-8000-00000000000a"
 	idB      = "35d00000-0000-4000-8000-00000000000b"
 	idNew    = "c0ffee00-0000-4000-8000-00000000000c"
+	used     = "commitlog/schema/SchemaLog-1.log" // a file of a volume that is in use
 )
 
 // world is a cluster in a fake API server, seen from one Pod.
 type world struct {
-	t     *testing.T
-	c     client.WithWatch
-	o     Options
-	log   *bytes.Buffer
-	logMu sync.Mutex
-	dir   string
+	t    *testing.T
+	c    client.WithWatch // the test's own: the barrier's has the faults below
+	o    Options
+	dir  string
+	done chan error // has the barrier's error when it ends
 
-	mu   sync.Mutex
-	fail error // what every request of the API gets, nil for an answer
-	// deny holds resources ("services") that may not be read.
-	deny     map[string]bool
-	requests int
-	// silent holds the error of the reporter at an address; asked counts the requests.
+	mu       sync.Mutex
+	log      bytes.Buffer
+	fail     error           // what every read of the API gets, nil for an answer
+	deny     map[string]bool // resources ("services") that may not be read
+	blind    bool            // no watch opens
+	requests map[string]int  // the barrier's reads, by kind, and "all"
+	// silent holds the error of a member's reporter, and asked counts its requests, and those for "views".
 	silent map[string]error
 	asked  map[string]int
+	answer relay
+	have   []string // the stamps of views that the barrier said it had
 }
 
-type lockedWriter struct {
-	mu *sync.Mutex
-	w  io.Writer
-}
-
-func (l lockedWriter) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.w.Write(p)
+func (w *world) Write(p []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.log.Write(p)
 }
 
 func (w *world) logged() string {
-	w.logMu.Lock()
-	defer w.logMu.Unlock()
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	return w.log.String()
+}
+
+// says requires texts in the log.
+func (w *world) says(texts ...string) {
+	w.t.Helper()
+	for _, want := range texts {
+		if log := w.logged(); !strings.Contains(log, want) {
+			w.t.Errorf("log does not say %q:\n%s", want, log)
+		}
+	}
 }
 
 func (w *world) setFailure(err error) {
@@ -96,46 +105,62 @@ func (w *world) setFailure(err error) {
 func (w *world) check(obj any) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.requests++
-	if w.fail != nil {
-		return w.fail
-	}
-	for resource := range w.deny {
-		if strings.Contains(strings.ToLower(fmt.Sprintf("%T", obj)), strings.TrimSuffix(resource, "s")) {
+	_, kind, _ := strings.Cut(fmt.Sprintf("%T", obj), ".")
+	w.requests[kind]++
+	w.requests["all"]++
+	for resource, denied := range w.deny {
+		if denied && strings.Contains(strings.ToLower(kind), strings.TrimSuffix(resource, "s")) {
 			return apierrors.NewForbidden(schema.GroupResource{Resource: resource}, "", errors.New("no such right"))
 		}
 	}
-	return nil
+	return w.fail
+}
+
+// spent returns requests, and begins to count anew.
+func (w *world) spent() map[string]int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	spent := w.requests
+	w.requests = map[string]int{}
+	return spent
 }
 
 func newWorld(t *testing.T, objs ...client.Object) *world {
 	t.Helper()
-	w := &world{t: t, log: &bytes.Buffer{}, dir: t.TempDir(), deny: map[string]bool{}, silent: map[string]error{}, asked: map[string]int{}}
-	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: newcomer, UID: "uid-1", Labels: map[string]string{api.LabelCluster: "demo"}}}
+	w := &world{t: t, dir: t.TempDir(), deny: map[string]bool{}, requests: map[string]int{}, silent: map[string]error{},
+		asked: map[string]int{}, answer: fails(viewwire.ErrNone)}
+	pod := &corev1.Pod{ObjectMeta: named(newcomer)}
+	pod.UID, pod.Labels = "uid-1", map[string]string{api.LabelCluster: "demo"}
 	w.c = fake.NewClientBuilder().WithScheme(kube.NewScheme()).WithRESTMapper(kube.NewMapper()).
-		WithObjects(append(objs, pod)...).
-		WithInterceptorFuncs(interceptor.Funcs{
-			Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, obj client.Object, opts ...client.GetOption) error {
-				if err := w.check(obj); err != nil {
-					return err
-				}
-				return c.Get(ctx, key, obj, opts...)
-			},
-			List: func(ctx context.Context, c client.WithWatch, list client.ObjectList, opts ...client.ListOption) error {
-				if err := w.check(list); err != nil {
-					return err
-				}
-				return c.List(ctx, list, opts...)
-			},
-		}).Build()
+		WithObjects(append(objs, pod)...).Build()
+	barriers := interceptor.NewClient(w.c, interceptor.Funcs{
+		Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
+			if err := w.check(o); err != nil {
+				return err
+			}
+			return c.Get(ctx, key, o, opts...)
+		},
+		List: func(ctx context.Context, c client.WithWatch, o client.ObjectList, opts ...client.ListOption) error {
+			if err := w.check(o); err != nil {
+				return err
+			}
+			return c.List(ctx, o, opts...)
+		},
+		Watch: func(ctx context.Context, c client.WithWatch, o client.ObjectList, opts ...client.ListOption) (watch.Interface, error) {
+			if w.blind {
+				return nil, errors.New("a proxy ends all streams")
+			}
+			return c.Watch(ctx, o, opts...)
+		},
+	})
 	w.o = Options{
-		NewClient: func() (client.WithWatch, error) { return w.c, nil },
+		NewClient: func() (client.WithWatch, error) { return barriers, nil },
 		Namespace: ns, Service: newcomer, PodUID: "uid-1",
 		QueryFile: filepath.Join(w.dir, "bootstrapped.json"), LeaseNamespace: "kubectl-scylla", Ask: w.ask,
-		AskView:       func(context.Context, string, viewwire.Question) (*viewwire.View, error) { return nil, viewwire.ErrNone },
+		AskView:       w.askView,
 		Stabilisation: new(time.Duration(0)),
 		Policy:        api.PolicyReports, // the conditions of permits have their own tests
-		Log:           slog.New(slog.NewJSONHandler(lockedWriter{&w.logMu, w.log}, nil)),
+		Log:           slog.New(slog.NewJSONHandler(w, nil)),
 	}
 	w.query(`[]`, 0)
 	return w
@@ -147,6 +172,12 @@ func (w *world) ask(_ context.Context, member, _ string) error {
 	defer w.mu.Unlock()
 	w.asked[member]++
 	return w.silent[member]
+}
+
+func (w *world) askedOf(member string) int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.asked[member]
 }
 
 func (w *world) setSilent(member string, err error) {
@@ -161,111 +192,227 @@ func (w *world) query(stdout string, code int) {
 	w.file("bootstrapped.json.code", fmt.Sprintln(code))
 }
 
-func (w *world) file(name, content string) {
-	w.t.Helper()
-	path := filepath.Join(w.dir, name)
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		w.t.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+func (w *world) must(err error) {
+	if w.t.Helper(); err != nil {
 		w.t.Fatal(err)
 	}
 }
 
+func (w *world) file(name, content string) {
+	w.t.Helper()
+	path := filepath.Join(w.dir, name)
+	w.must(os.MkdirAll(filepath.Dir(path), 0o755))
+	w.must(os.WriteFile(path, []byte(content), 0o600))
+}
+
 func (w *world) dataDir(files ...string) {
 	w.o.DataDir = filepath.Join(w.dir, "data")
-	if err := os.MkdirAll(filepath.Join(w.o.DataDir, "hints"), 0o755); err != nil {
-		w.t.Fatal(err)
-	}
+	w.must(os.MkdirAll(filepath.Join(w.o.DataDir, "hints"), 0o755))
 	for _, f := range files {
 		w.file("data/"+f, "x")
 	}
 }
 
-// start runs the barrier; the channel has its error when it ends.
-func (w *world) start(ctx context.Context) <-chan error {
-	done := make(chan error, 1)
-	go func() { done <- Run(ctx, w.o) }()
-	return done
+func (w *world) create(o client.Object) {
+	w.t.Helper()
+	w.must(w.c.Create(context.Background(), o))
 }
 
-func (w *world) update(obj client.Object, mutate func()) {
+func (w *world) delete(o client.Object) {
 	w.t.Helper()
-	if err := w.c.Get(context.Background(), client.ObjectKeyFromObject(obj), obj); err != nil {
-		w.t.Fatal(err)
-	}
+	w.must(w.c.Delete(context.Background(), o))
+}
+
+func (w *world) update(o client.Object, mutate func()) {
+	w.t.Helper()
+	w.must(w.c.Get(context.Background(), client.ObjectKeyFromObject(o), o))
 	mutate()
-	if err := w.c.Update(context.Background(), obj); err != nil {
-		w.t.Fatal(err)
-	}
+	w.must(w.c.Update(context.Background(), o))
+}
+
+// own changes the newcomer's Pod, and gives it that address.
+func (w *world) own(ip string, change func(*corev1.Pod)) {
+	w.t.Helper()
+	p := &corev1.Pod{ObjectMeta: named(newcomer)}
+	w.update(p, func() { change(p) })
+	p.Status.PodIP = ip
+	w.must(w.c.Status().Update(context.Background(), p))
+}
+
+// reports changes the report of both nodes.
+func (w *world) reports(a, b []api.ObservedNodeStatusReport) {
+	w.t.Helper()
+	r := allUp()
+	w.update(r, func() { r.Racks = report(a, b).Racks })
+}
+
+// ofCluster changes the report of the cluster.
+func (w *world) ofCluster(change func(*api.ScyllaDBStatusReport)) {
+	w.t.Helper()
+	r := &api.ScyllaDBStatusReport{ObjectMeta: named("demo")}
+	w.update(r, func() { change(r) })
 }
 
 func (w *world) events() []eventsv1.Event {
 	w.t.Helper()
-	w.setFailure(nil)
 	var list eventsv1.EventList
-	if err := w.c.List(context.Background(), &list); err != nil {
-		w.t.Fatal(err)
-	}
+	w.must(w.c.List(context.Background(), &list))
 	slices.SortFunc(list.Items, func(a, b eventsv1.Event) int { return a.EventTime.Compare(b.EventTime.Time) })
 	return list.Items
 }
 
-func (w *world) eventReasons() []string {
-	var out []string
+// emitted requires Events with exactly these reasons.
+func (w *world) emitted(want ...string) {
+	w.t.Helper()
+	var got []string
 	for _, e := range w.events() {
-		out = append(out, e.Reason)
+		got = append(got, e.Reason)
 	}
-	return out
+	if !slices.Equal(got, want) {
+		w.t.Fatalf("Events %v, want %v", got, want)
+	}
 }
 
-func stillWaiting(t *testing.T, done <-chan error) {
-	t.Helper()
+// said is the annotation of the newcomer's Pod.
+func (w *world) said() (said *api.BarrierWait) {
+	w.t.Helper()
+	pod := &corev1.Pod{ObjectMeta: named(newcomer)}
+	w.must(w.c.Get(context.Background(), client.ObjectKeyFromObject(pod), pod))
+	if text, ok := pod.Annotations[api.AnnotationBarrier]; ok {
+		var err error
+		said, err = api.DecodeBarrierWait(text)
+		w.must(err)
+	}
+	return said
+}
+
+// refused is the first refusal in the annotation, if there is one.
+func (w *world) refused() (r api.BarrierRefusal) {
+	if said := w.said(); said != nil && len(said.Refusals) > 0 {
+		return said.Refusals[0]
+	}
+	return r
+}
+
+// start runs the barrier until ctx ends.
+func (w *world) start(ctx context.Context) {
+	done := make(chan error, 1)
+	w.done = done
+	go func() { done <- Run(ctx, w.o) }()
+}
+
+const alone, led = false, true
+
+// runs runs the barrier; led: a controller lives and renews its Lease.
+func (w *world) runs(led bool) *world {
+	w.start(w.t.Context())
+	if led {
+		w.renews(w.t.Context())
+	}
+	return w
+}
+
+// waits requires that it has not ended after that time.
+func (w *world) waits(d time.Duration) *world {
+	w.t.Helper()
+	time.Sleep(d)
 	synctest.Wait()
 	select {
-	case err := <-done:
-		t.Fatalf("ended (%v), must wait", err)
+	case err := <-w.done:
+		w.t.Fatalf("ended (%v), must wait", err)
 	default:
+	}
+	return w
+}
+
+func (w *world) opens() *world {
+	w.t.Helper()
+	if err := w.ends(); err != nil {
+		w.t.Fatalf("must open: %v", err)
+	}
+	if said := w.said(); said != nil {
+		w.t.Errorf("the Pod still says %+v", said)
+	}
+	return w
+}
+
+func (w *world) ends() error {
+	w.t.Helper()
+	select {
+	case err := <-w.done:
+		return err
+	case <-time.After(time.Hour):
+		w.t.Fatalf("still waits after an hour:\n%s", w.logged())
+		return nil
 	}
 }
 
-func opens(t *testing.T, done <-chan error) {
-	t.Helper()
-	select {
-	case err := <-done:
-		if err != nil {
-			t.Fatalf("must open: %v", err)
-		}
-	case <-time.After(time.Hour):
-		t.Fatal("still waits after an hour")
+func (w *world) opensIn(least, most time.Duration) {
+	w.t.Helper()
+	began := time.Now()
+	w.opens()
+	if took := time.Since(began); took < least || took > most {
+		w.t.Errorf("opened after %v, want %v to %v", took, least, most)
 	}
 }
+
+// opensOr waits for that long if it must not open.
+func (w *world) opensOr(opens bool, d time.Duration) *world {
+	w.t.Helper()
+	if opens {
+		return w.opens()
+	}
+	return w.waits(d)
+}
+
+// inBubble runs a row of a table.
+func inBubble(t *testing.T, name string, test func(*testing.T)) {
+	t.Run(name, func(t *testing.T) { synctest.Test(t, test) })
+}
+
+func named(name string) metav1.ObjectMeta { return metav1.ObjectMeta{Namespace: ns, Name: name} }
 
 // member is a Pod whose reporter runs and sees every node UP.
 func member(name, rack string) *corev1.Pod {
 	p := stage.Bare(ns, "demo").NewPod(name, "dc1", rack)
 	p.UID = "uid-" + types.UID(name)
 	p.Annotations = carries(map[string]string{"rack1": idA, "rack2": idB}[rack], saw(idA, "UP", idB, "UP"))
-	p.Status.PodIP = map[string]string{"rack1": "10.0.0.1", "rack2": "10.0.0.2"}[rack]
+	p.Status.PodIP = map[string]string{"rack1": "10.0.0.1", "rack2": "10.0.0.2", "rack4": "10.0.0.4"}[rack]
 	return p
+}
+
+// byContainer makes it a Pod whose reporter is part of ScyllaDB's container, as the Scylla Operator's.
+func byContainer(p *corev1.Pod) *corev1.Pod {
+	p.Spec.InitContainers, p.Status.InitContainerStatuses = nil, nil
+	p.Spec.Containers = []corev1.Container{{Name: api.ContainerScyllaDB}}
+	p.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: api.ContainerScyllaDB, Ready: true,
+		State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}}}
+	return p
+}
+
+// annotated is the annotation of a Pod with that row.
+func annotated(r api.NodeStatusReport) map[string]string {
+	text, err := api.EncodeNodeStatusReport(&r)
+	if err != nil {
+		panic(err)
+	}
+	return map[string]string{api.AnnotationNodeStatusReport: text}
 }
 
 // carries is the annotation of a Pod with these cells in its row.
 func carries(id string, cells []api.ObservedNodeStatusReport) map[string]string {
-	text, err := api.EncodeNodeStatusReport(&api.NodeStatusReport{HostID: hostid.ID(id), ObservedNodes: cells, OperationMode: "NORMAL", Heartbeat: &api.ReportHeartbeat{Port: 8083, Fingerprint: strings.Repeat("a", 64)}})
-	if err != nil {
-		panic(err)
-	}
-	return map[string]string{api.AnnotationNodeStatusReport: text}
+	return annotated(api.NodeStatusReport{HostID: hostid.ID(id), ObservedNodes: cells, OperationMode: "NORMAL",
+		Heartbeat: &api.ReportHeartbeat{Port: 8083, Fingerprint: strings.Repeat("a", 64)}})
 }
 
-// withoutHeartbeat is the annotation of a Pod whose reporter serves no TLS end.
-func withoutHeartbeat(id string) map[string]string {
-	text, err := api.EncodeNodeStatusReport(&api.NodeStatusReport{HostID: hostid.ID(id), ObservedNodes: saw(idA, "UP", idB, "UP"), OperationMode: "NORMAL"})
-	if err != nil {
-		panic(err)
+// carry has both members carry these cells.
+func carry(cells []api.ObservedNodeStatusReport, objs ...client.Object) []client.Object {
+	for _, o := range objs {
+		if pod, ok := o.(*corev1.Pod); ok {
+			pod.Annotations = carries(map[string]string{"demo-rack1-0": idA, "demo-rack2-0": idB}[pod.Name], cells)
+		}
 	}
-	return map[string]string{api.AnnotationNodeStatusReport: text}
+	return objs
 }
 
 func service(name, rack string, annotations map[string]string) *corev1.Service {
@@ -278,6 +425,15 @@ func joinedService(name, rack, id string) *corev1.Service {
 	return stage.Joined(service(name, rack, nil), id)
 }
 
+// forced is the newcomer's Service with that value of the force, and other annotations.
+func forced(value string, others ...string) *corev1.Service {
+	annotations := map[string]string{api.AnnotationForceProceed: value}
+	for i := 0; i < len(others); i += 2 {
+		annotations[others[i]] = others[i+1]
+	}
+	return service(newcomer, "rack3", annotations)
+}
+
 func saw(pairs ...string) []api.ObservedNodeStatusReport {
 	var out []api.ObservedNodeStatusReport
 	for i := 0; i < len(pairs); i += 2 {
@@ -288,26 +444,35 @@ func saw(pairs ...string) []api.ObservedNodeStatusReport {
 
 // report of two nodes in two racks, by our controller.
 func report(a, b []api.ObservedNodeStatusReport) *api.ScyllaDBDatacenterNodesStatusReport {
-	x, y := idA, idB
-	return &api.ScyllaDBDatacenterNodesStatusReport{
-		ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "demo-dc1", Labels: map[string]string{
-			api.LabelReportSelector: "demo", api.LabelManagedBy: api.ManagedByUs,
-		}},
-		DatacenterName: "dc1",
+	r := &api.ScyllaDBDatacenterNodesStatusReport{ObjectMeta: named("demo-dc1"), DatacenterName: "dc1",
 		Racks: []api.RackReport{
-			{Name: "rack1", Nodes: []api.NodeReport{{Ordinal: 0, HostID: &x, ObservedNodes: api.Plain(a)}}},
-			{Name: "rack2", Nodes: []api.NodeReport{{Ordinal: 0, HostID: &y, ObservedNodes: api.Plain(b)}}},
-		},
-	}
+			{Name: "rack1", Nodes: []api.NodeReport{{HostID: new(idA), ObservedNodes: api.Plain(a)}}},
+			{Name: "rack2", Nodes: []api.NodeReport{{HostID: new(idB), ObservedNodes: api.Plain(b)}}},
+		}}
+	r.Labels = map[string]string{api.LabelReportSelector: "demo", api.LabelManagedBy: api.ManagedByUs}
+	return r
 }
 
-func allUp() *api.ScyllaDBDatacenterNodesStatusReport {
-	return report(saw(idA, "UP", idB, "UP"), saw(idA, "UP", idB, "UP"))
-}
+func allUp() *api.ScyllaDBDatacenterNodesStatusReport { return report(up, up) }
 
 func byOperator(r *api.ScyllaDBDatacenterNodesStatusReport) *api.ScyllaDBDatacenterNodesStatusReport {
 	r.Labels[api.LabelManagedBy] = api.ManagedByOperator
 	return r
+}
+
+// up is a row that has both members UP, down one that has B DOWN.
+var up, down = saw(idA, "UP", idB, "UP"), saw(idA, "UP", idB, "DOWN")
+
+// held are peers of which B is DOWN, by the Scylla Operator's report.
+func held() []client.Object { return append(peers(), byOperator(report(down, nil))) }
+
+// allPeersUp are peers that are UP, by the Scylla Operator's report.
+func allPeersUp() []client.Object { return append(peers(), byOperator(allUp())) }
+
+// returning is the cluster of a newcomer that has joined, and is DOWN.
+func returning(more ...client.Object) []client.Object {
+	seen := saw(idA, "UP", idB, "UP", idNew, "DOWN")
+	return slices.Concat(others(), []client.Object{joinedService(newcomer, "rack3", idNew), report(seen, seen)}, more)
 }
 
 // others are the peers without the newcomer's Service.
@@ -336,7 +501,7 @@ func lease(holder string) *coordinationv1.Lease {
 // renews keeps the Lease alive until ctx ends.
 func (w *world) renews(ctx context.Context) {
 	go func() {
-		for n := int64(1); ; n++ {
+		for {
 			select {
 			case <-ctx.Done():
 				return
@@ -348,12 +513,7 @@ func (w *world) renews(ctx context.Context) {
 	}()
 }
 
-func running(t *testing.T, w *world) (context.Context, <-chan error) {
-	t.Helper()
-	ctx, cancel := context.WithCancel(t.Context())
-	t.Cleanup(cancel)
-	return ctx, w.start(ctx)
-}
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func TestBootstrappedDiskOpensWithoutTheAPI(t *testing.T) {
 	w := newWorld(t)
@@ -365,9 +525,7 @@ func TestBootstrappedDiskOpensWithoutTheAPI(t *testing.T) {
 	if err := Run(t.Context(), w.o); err != nil {
 		t.Fatal(err)
 	}
-	if !strings.Contains(w.logged(), "AlreadyBootstrapped") {
-		t.Errorf("log does not say why:\n%s", w.logged())
-	}
+	w.says("AlreadyBootstrapped")
 }
 
 func TestDecommissionedDiskRefuses(t *testing.T) {
@@ -390,12 +548,9 @@ func TestDecommissionedDiskRefuses(t *testing.T) {
 			if exit.Code(err) != exit.CodeUsage || !strings.Contains(err.Error(), c.want) {
 				t.Fatalf("error %v (code %d), want a refusal that names %s", err, exit.Code(err), c.want)
 			}
-			said, rerr := os.ReadFile(w.o.TerminationLog)
-			if c.exists && string(said) != err.Error() {
-				t.Errorf("termination log %q, want %q", said, err)
-			}
-			if !c.exists && !errors.Is(rerr, os.ErrNotExist) {
-				t.Errorf("made a termination log where Kubernetes has none")
+			said, _ := os.ReadFile(w.o.TerminationLog)
+			if want := map[bool]string{true: err.Error()}[c.exists]; string(said) != want {
+				t.Errorf("termination log %q, want %q", said, want)
 			}
 		})
 	}
@@ -407,54 +562,38 @@ func TestGateOffOpens(t *testing.T) {
 	if err := Run(t.Context(), w.o); err != nil {
 		t.Fatal(err)
 	}
-	if !strings.Contains(w.logged(), "feature gate BootstrapSynchronisation is off") {
-		t.Errorf("does not say so:\n%s", w.logged())
-	}
+	w.says("feature gate BootstrapSynchronisation is off")
 }
 
-// TestTheControllersGateOpens: a renewed Lease that lists the cluster as unprotected opens the barrier over a node that is DOWN, by name and with an
-// Event; a Lease that is not renewed, or that lists another cluster, does not.
+// A renewed Lease that lists the cluster, and no other, as unprotected opens over a node that is DOWN, with an Event.
 func TestTheControllersGateOpens(t *testing.T) {
 	for name, tc := range map[string]struct {
-		marks  string
-		renews bool
-		want   bool
+		marks        string
+		renews, want bool
 	}{
-		"off":                   {marks: api.KeepMark(ns, "demo"), renews: true, want: true},
-		"off, and not renewed":  {marks: api.KeepMark(ns, "demo")},
-		"off for other members": {marks: api.KeepMark(ns, "another"), renews: true},
-		"on":                    {renews: true},
+		"off":                   {api.KeepMark(ns, "demo"), true, true},
+		"off, and not renewed":  {api.KeepMark(ns, "demo"), false, false},
+		"off for other members": {api.KeepMark(ns, "another"), true, false},
+		"on":                    {"", true, false},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				l := lease("controller-1")
-				l.Annotations = map[string]string{api.AnnotationUnprotected: tc.marks}
-				objects := peers() // the controller has deleted the reports
-				for _, o := range objects {
-					if svc, ok := o.(*corev1.Service); ok {
-						svc.Labels[api.LabelManagedBy] = api.ManagedByUs
-					}
-				}
-				w := newWorld(t, append(objects, l)...)
-				ctx, done := running(t, w)
-				if tc.renews {
-					w.renews(ctx)
-				}
-				if !tc.want {
-					time.Sleep(10 * time.Minute)
-					stillWaiting(t, done)
-					return
-				}
-				opens(t, done)
-				want := "may start: feature gate BootstrapSynchronisation is off at controller controller-1; no node was checked"
-				if log := w.logged(); !strings.Contains(log, want) || !strings.Contains(log, "Unprotected") {
-					t.Errorf("log:\n%s", log)
-				}
-				events := w.events()
-				if last := events[len(events)-1]; last.Reason != EventOpened || last.Type != corev1.EventTypeWarning || !strings.Contains(last.Note, want) {
-					t.Errorf("the last Event: %+v", last)
-				}
-			})
+		inBubble(t, name, func(t *testing.T) {
+			l := lease("controller-1")
+			l.Annotations = map[string]string{api.AnnotationUnprotected: tc.marks}
+			objects := peers() // the controller has deleted the reports
+			for _, o := range objects[:3] {
+				o.GetLabels()[api.LabelManagedBy] = api.ManagedByUs
+			}
+			w := newWorld(t, append(objects, l)...)
+			w.runs(tc.renews)
+			if w.opensOr(tc.want, 10*time.Minute); !tc.want {
+				return
+			}
+			want := "may start: feature gate BootstrapSynchronisation is off at controller controller-1; no node was checked"
+			w.says(want, "Unprotected")
+			last := w.events()[len(w.events())-1]
+			if last.Reason != EventOpened || last.Type != corev1.EventTypeWarning || !strings.Contains(last.Note, want) {
+				t.Errorf("the last Event: %+v", last)
+			}
 		})
 	}
 }
@@ -475,7 +614,8 @@ func TestFeatureGates(t *testing.T) {
 		"BootstrapSynchronisation=true,x": {false, `unknown feature gate "x"`},
 	} {
 		on, err := api.ParseFeatureGates(text)
-		if (err == nil) != (want.error == "") || (err != nil && !strings.Contains(err.Error(), want.error)) || (err == nil && on != want.on) {
+		if failed := err != nil; failed != (want.error != "") || failed && !strings.Contains(err.Error(), want.error) ||
+			!failed && on != want.on {
 			t.Errorf("%q: %v, %v; want %v, %q", text, on, err, want.on, want.error)
 		}
 	}
@@ -492,288 +632,123 @@ func TestMissingMemberIsUsageError(t *testing.T) {
 func TestWaitsForTheMemberServiceThenOpensAsFirstNode(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, lease("controller-1"))
-		ctx, done := running(t, w)
-		w.renews(ctx)
-		time.Sleep(time.Minute)
-		stillWaiting(t, done)
-		if !strings.Contains(w.logged(), "MemberServiceMissing") || !strings.Contains(w.logged(), "Service demo/"+newcomer+" does not exist") {
-			t.Errorf("does not say what it waits for:\n%s", w.logged())
-		}
-		if err := w.c.Create(t.Context(), service(newcomer, "rack3", nil)); err != nil {
-			t.Fatal(err)
-		}
-		opens(t, done)
-		if got := w.eventReasons(); !slices.Equal(got, []string{EventWaiting, EventChanged, EventOpened}) {
-			t.Errorf("events %v", got)
-		}
-		if !strings.Contains(w.logged(), "FirstNode") {
-			t.Errorf("log:\n%s", w.logged())
-		}
+		w.runs(led).waits(time.Minute).says("MemberServiceMissing", "Service demo/"+newcomer+" does not exist")
+		w.create(service(newcomer, "rack3", nil))
+		w.opens()
+		w.emitted(EventWaiting, EventChanged, EventOpened)
+		w.says("FirstNode")
 	})
 }
 
 func TestHoldsWhileANodeIsDownAndReleasesAfter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		down := report(saw(idA, "UP", idB, "DOWN"), nil)
-		w := newWorld(t, append(peers(), down, lease("controller-1"))...)
-		ctx, done := running(t, w)
-		w.renews(ctx)
-		time.Sleep(5 * time.Minute)
-		stillWaiting(t, done)
-		log := w.logged()
-		if !strings.Contains(log, "NodeDown") || !strings.Contains(log, "rack2-0") {
-			t.Errorf("does not name the node:\n%s", log)
-		}
-		if n := strings.Count(log, "still waiting"); n < 4 || n > 5 {
+		w := newWorld(t, append(peers(), report(down, nil), lease("controller-1"))...)
+		w.runs(led).waits(5*time.Minute).says("NodeDown", "rack2-0")
+		if n := strings.Count(w.logged(), "still waiting"); n < 4 || n > 5 {
 			t.Errorf("open blockers repeated %d times in 5 minutes, want one each minute", n)
 		}
-		if got := w.eventReasons(); !slices.Equal(got, []string{EventWaiting}) {
-			t.Errorf("events %v", got)
-		}
+		w.emitted(EventWaiting)
 		// That the controller's Lease has not been seen to advance yet is no news in the first seconds.
-		if note := w.events()[0].Note; !strings.Contains(note, " must wait: ") || !strings.Contains(note, "DOWN") || strings.Contains(note, "silent") {
+		note := w.events()[0].Note
+		if !strings.Contains(note, " must wait: ") || !strings.Contains(note, "DOWN") || strings.Contains(note, "silent") {
 			t.Errorf("the Event says %q", note)
 		}
-
-		r := allUp()
-		w.update(r, func() { r.Racks = allUp().Racks })
-		began := time.Now()
-		opens(t, done)
-		if took := time.Since(began); took > 2*time.Second {
-			t.Errorf("took %v to see the change", took)
-		}
-		if got := w.eventReasons(); !slices.Equal(got, []string{EventWaiting, EventOpened}) {
-			t.Errorf("events %v", got)
-		}
+		w.reports(up, up)
+		w.opensIn(0, 2*time.Second)
+		w.emitted(EventWaiting, EventOpened)
 	})
 }
 
 func TestNeverOpensWhileTheAPIServerIsAway(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, append(peers(), byOperator(allUp()))...)
-		w.setFailure(&url.Error{Op: "Get", URL: "https://10.0.0.1/api", Err: &net.OpError{Op: "dial", Err: syscall.ECONNREFUSED}})
-		_, done := running(t, w)
-		time.Sleep(10 * time.Minute)
-		stillWaiting(t, done)
-		if log := w.logged(); !strings.Contains(log, `["APIUnreachable: cannot reach`) || !strings.Contains(log, "still waiting") {
-			t.Errorf("waits without saying so:\n%s", log)
-		}
+		w := newWorld(t, allPeersUp()...)
+		w.setFailure(&url.Error{Op: "Get", URL: "https://10.0.0.1/api",
+			Err: &net.OpError{Op: "dial", Err: syscall.ECONNREFUSED}})
+		w.runs(alone).waits(10*time.Minute).says(`["APIUnreachable: cannot reach`, "still waiting")
 		w.setFailure(nil)
-		opens(t, done)
+		w.opens()
 	})
-}
-
-func TestReportsThatMayNotBeReadDoNotLookLikeGenesis(t *testing.T) {
-	for _, resource := range []string{"services", "scylladbdatacenternodesstatusreports"} {
-		t.Run(resource, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				w := newWorld(t, service(newcomer, "rack3", nil))
-				w.deny[resource] = true
-				w.o.Cluster = "demo"
-				ctx, cancel := context.WithCancel(t.Context())
-				done := w.start(ctx)
-				time.Sleep(time.Minute)
-				stillWaiting(t, done)
-				cancel()
-				if err := <-done; exit.Code(err) != exit.CodeInterrupted {
-					t.Errorf("error %v, code %d", err, exit.Code(err))
-				}
-			})
-		})
-	}
-}
-
-func TestRestartOfAMemberThatWasNeverFlushed(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		objs := append(others(), joinedService(newcomer, "rack3", idNew),
-			report(saw(idA, "UP", idB, "UP", idNew, "DOWN"), saw(idA, "UP", idB, "UP", idNew, "DOWN")))
-		w := newWorld(t, objs...)
-		w.query("", 1) // no SSTable: the glob stays as it is
-		w.dataDir("commitlog/schema/SchemaLog-1.log")
-		_, done := running(t, w)
-		opens(t, done)
-		if !strings.Contains(w.logged(), "RestartOfMember") {
-			t.Errorf("log:\n%s", w.logged())
-		}
-	})
-}
-
-func TestAMemberThatLostItsVolumeIsNoRestart(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		objs := append(others(), joinedService(newcomer, "rack3", idNew), lease("controller-1"),
-			report(saw(idA, "UP", idB, "UP", idNew, "DOWN"), saw(idA, "UP", idB, "UP", idNew, "DOWN")))
-		w := newWorld(t, objs...)
-		w.query("", 1)
-		w.dataDir()
-		ctx, done := running(t, w)
-		w.renews(ctx)
-		time.Sleep(time.Minute)
-		stillWaiting(t, done)
-		if !strings.Contains(w.logged(), "NodeDown") {
-			t.Errorf("log:\n%s", w.logged())
-		}
-	})
-}
-
-func failedJoin() *api.ScyllaDBStatusReport {
-	return &api.ScyllaDBStatusReport{
-		ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "demo", Labels: map[string]string{api.LabelManagedBy: api.ManagedByUs}},
-		Status: api.ScyllaDBStatusReportStatus{Operations: []api.NodeOperation{
-			{Type: "bootstrap", State: "failed", HostID: idNew, Error: "Canceled. Dead nodes: {" + idB + "}"},
-		}},
-	}
-}
-
-func TestBannedVolume(t *testing.T) {
-	newService := func() *corev1.Service {
-		return service(newcomer, "rack3", map[string]string{api.AnnotationHostID: idNew, api.AnnotationNodeJoined: "false"})
-	}
-	for name, c := range map[string]struct {
-		stdout  string
-		code    int
-		files   []string
-		mounted bool
-		refused bool
-	}{
-		"the volume has a node's files":                    {"", 1, []string{"commitlog/schema/SchemaLog-1.log"}, true, true},
-		"the query found the node that never joined":       {`[{"bootstrapped":null}]`, 0, nil, false, true},
-		"the volume is empty: it has been replaced":        {"", 1, nil, true, false},
-		"nobody can say whose volume it is: no conclusion": {"", 1, nil, false, false},
-	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				w := newWorld(t, append(others(), newService(), allUp(), failedJoin(), lease("controller-1"))...)
-				w.query(c.stdout, c.code)
-				if c.mounted {
-					w.dataDir(c.files...)
-				}
-				ctx, done := running(t, w)
-				w.renews(ctx)
-				if !c.refused {
-					opens(t, done)
-					return
-				}
-				var err error
-				select {
-				case err = <-done:
-				case <-time.After(time.Hour):
-					t.Fatalf("neither opens nor refuses:\n%s", w.logged())
-				}
-				if exit.Code(err) != exit.CodeUsage {
-					t.Fatalf("error %v, code %d", err, exit.Code(err))
-				}
-				for _, want := range []string{"data-" + newcomer, idB, "Canceled. Dead nodes"} {
-					if !strings.Contains(err.Error(), want) {
-						t.Errorf("%q does not say %s", err, want)
-					}
-				}
-				if got := w.eventReasons(); !slices.Equal(got, []string{EventRefused}) {
-					t.Errorf("events %v", got)
-				}
-			})
-		})
-	}
 }
 
 func TestForced(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		svc := service(newcomer, "rack3", map[string]string{
-			api.AnnotationForceProceed: "true", api.AnnotationForceReason: "rack2 is gone for good, change 4711",
-			api.AnnotationForcePropagatedFrom: "StatefulSet/demo-rack3",
-		})
-		w := newWorld(t, append(others(), svc, report(saw(idA, "UP", idB, "DOWN"), nil))...)
-		_, done := running(t, w)
-		opens(t, done)
-		events := w.events()
-		if len(events) != 1 || events[0].Reason != EventForced || events[0].Type != corev1.EventTypeWarning {
-			t.Fatalf("events %v", w.eventReasons())
+		svc := forced("true", api.AnnotationForceReason, "rack2 is gone for good, change 4711",
+			api.AnnotationForcePropagatedFrom, "StatefulSet/demo-rack3")
+		w := newWorld(t, append(others(), svc, report(down, nil))...)
+		w.runs(alone).opens()
+		w.emitted(EventForced)
+		e := w.events()[0]
+		if e.Type != corev1.EventTypeWarning || e.Regarding.Name != newcomer || e.Regarding.UID != "uid-1" {
+			t.Errorf("the Event: %+v", e)
 		}
 		for _, want := range []string{"change 4711", "StatefulSet/demo-rack3"} {
-			if !strings.Contains(events[0].Note, want) || !strings.Contains(w.logged(), want) {
-				t.Errorf("event or log does not say %q: %s", want, events[0].Note)
+			if w.says(want); !strings.Contains(e.Note, want) {
+				t.Errorf("the Event does not say %q: %s", want, e.Note)
 			}
-		}
-		if events[0].Regarding.Name != newcomer || events[0].Regarding.UID != "uid-1" {
-			t.Errorf("regarding %v", events[0].Regarding)
 		}
 	})
 }
 
+// nodeDownOf records a force over a node that is DOWN.
+func nodeDownOf(id string) string { return `[{"reason":"NodeDown","object":"` + id + `"}]` }
+
 // A force opened on the empty volume that followed the one that it was given for.
 func TestAForceIsForOneVolume(t *testing.T) {
-	claim := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "data-" + newcomer, UID: "claim-2"}}
 	for name, c := range map[string]struct {
-		forced string
-		claims []client.Object
-		opens  bool
+		forced       string
+		claim, opens bool
 	}{
-		"this claim":             {"claim-2", []client.Object{claim}, true},
-		"the claim before":       {"claim-1", []client.Object{claim}, false},
-		"a Pod without claim":    {"uid-1", nil, true},
-		"the Pod before":         {"uid-0", nil, false},
-		"this Pod, with a claim": {"uid-1", []client.Object{claim}, false},
+		"this claim":             {"claim-2", true, true},
+		"the claim before":       {"claim-1", true, false},
+		"a Pod without claim":    {"uid-1", false, true},
+		"the Pod before":         {"uid-0", false, false},
+		"this Pod, with a claim": {"uid-1", true, false},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				svc := service(newcomer, "rack3", map[string]string{api.AnnotationForceProceed: "true", api.AnnotationForceVolume: c.forced,
-					api.AnnotationForceOverrides: `[{"reason":"NodeDown","object":"` + idB + `"}]`})
-				w := newWorld(t, append(append(others(), svc, lease("controller-1"), report(saw(idA, "UP", idB, "DOWN"), saw(idA, "UP", idB, "UP"))), c.claims...)...)
-				ctx, done := running(t, w)
-				w.renews(ctx)
-				time.Sleep(time.Minute)
-				if c.opens {
-					opens(t, done)
-					return
-				}
-				stillWaiting(t, done)
-				if want := "the force counts only for the volume with UID " + c.forced; !strings.Contains(w.logged(), want) {
-					t.Errorf("log does not say %q:\n%s", want, w.logged())
-				}
-			})
+		inBubble(t, name, func(t *testing.T) {
+			svc := forced("true", api.AnnotationForceVolume, c.forced, api.AnnotationForceOverrides, nodeDownOf(idB))
+			w := newWorld(t, append(others(), svc, lease("controller-1"), report(down, up))...)
+			if c.claim {
+				w.create(&corev1.PersistentVolumeClaim{
+					ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "data-" + newcomer, UID: "claim-2"}})
+			}
+			w.runs(led)
+			if w.opensOr(c.opens, time.Minute); !c.opens {
+				w.says("the force counts only for the volume with UID " + c.forced)
+			}
 		})
 	}
 }
 
-// A force opened over a node that went DOWN after it was given, also at a barrier that started later: the record is on the Service.
+// A force opened over a node that went DOWN after it was given, also at a barrier that started later.
 func TestAForceDoesNotCoverWhatIsNew(t *testing.T) {
-	record := func(id string) string { return `[{"reason":"NodeDown","object":"` + id + `"}]` }
 	synctest.Test(t, func(t *testing.T) {
-		svc := service(newcomer, "rack3", map[string]string{api.AnnotationForceProceed: "true", api.AnnotationForceOverrides: record(idA), api.AnnotationForceVolume: "uid-1"})
-		w := newWorld(t, append(others(), svc, lease("controller-1"), report(saw(idA, "UP", idB, "DOWN"), saw(idA, "UP", idB, "UP")))...)
-		ctx, done := running(t, w)
-		w.renews(ctx)
-		time.Sleep(time.Minute)
-		stillWaiting(t, done)
-		if want := "its force does not cover: demo-rack1-0 (8ebd2a16) sees demo-rack2-0 (35d00000) DOWN"; !strings.Contains(w.logged(), want) {
-			t.Errorf("log does not say %q:\n%s", want, w.logged())
+		svc := forced("true", api.AnnotationForceOverrides, nodeDownOf(idA), api.AnnotationForceVolume, "uid-1")
+		w := newWorld(t, append(others(), svc, lease("controller-1"), report(down, up))...)
+		w.runs(led).waits(time.Minute)
+		w.says("its force does not cover: demo-rack1-0 (8ebd2a16) sees demo-rack2-0 (35d00000) DOWN")
+		w.emitted(EventWaiting)
+		if e := w.events()[0]; !strings.Contains(e.Note, "does not cover") {
+			t.Errorf("the Event: %+v", e)
 		}
-		events := w.events()
-		if len(events) == 0 || events[0].Reason != EventWaiting || !strings.Contains(events[0].Note, "does not cover") {
-			t.Errorf("events %+v", events)
+		if r := w.refused(); r.Observed != idB {
+			t.Errorf("on the Pod is %+v", r)
 		}
-		var pod corev1.Pod
-		if err := w.c.Get(t.Context(), types.NamespacedName{Namespace: ns, Name: newcomer}, &pod); err != nil {
-			t.Fatal(err)
-		}
-		if said, err := api.DecodeBarrierWait(pod.Annotations[api.AnnotationBarrier]); err != nil || len(said.Refusals) != 1 || said.Refusals[0].Observed != idB {
-			t.Errorf("on the Pod is %q, %v", pod.Annotations[api.AnnotationBarrier], err)
-		}
-		w.update(svc, func() { svc.Annotations[api.AnnotationForceOverrides] = record(idB) })
-		opens(t, done)
-		if events := w.eventReasons(); !slices.Contains(events, EventForced) {
-			t.Errorf("events %v", events)
-		}
+		w.update(svc, func() { svc.Annotations[api.AnnotationForceOverrides] = nodeDownOf(idB) })
+		w.opens()
+		w.emitted(EventWaiting, EventForced)
 	})
 }
 
 func TestForcedByFieldManager(t *testing.T) {
-	svc := service(newcomer, "rack3", map[string]string{api.AnnotationForceProceed: "true"})
+	svc := forced("true")
 	at := metav1.NewTime(time.Date(2026, 8, 1, 10, 0, 0, 0, time.UTC))
-	fields := metav1.NewFieldsV1(`{"f:metadata":{"f:annotations":{"f:` + api.AnnotationForceProceed + `":{}}}}`)
 	earlier, later := metav1.NewTime(at.Add(-time.Hour)), metav1.NewTime(at.Add(time.Hour))
+	fields := metav1.NewFieldsV1(`{"f:metadata":{"f:annotations":{"f:` + api.AnnotationForceProceed + `":{}}}}`)
 	labelled := metav1.NewFieldsV1(`{"f:metadata":{"f:labels":{"f:` + api.AnnotationForceProceed + `":{}}}}`)
-	svc.ManagedFields = []metav1.ManagedFieldsEntry{{Manager: "other"}, {Manager: "owned-it-before", Time: &earlier, FieldsV1: fields},
-		{Manager: "kubectl-annotate", Time: &at, FieldsV1: fields}, {Manager: "kubectl-label", Time: &later, FieldsV1: labelled}}
+	svc.ManagedFields = []metav1.ManagedFieldsEntry{{Manager: "other"},
+		{Manager: "owned-it-before", Time: &earlier, FieldsV1: fields},
+		{Manager: "kubectl-annotate", Time: &at, FieldsV1: fields},
+		{Manager: "kubectl-label", Time: &later, FieldsV1: labelled}}
 	got := forcedBy(svc)
 	for _, want := range []string{"kubectl-annotate", "2026-08-01T10:00:00Z", "no reason specified"} {
 		if !strings.Contains(got, want) {
@@ -784,219 +759,152 @@ func TestForcedByFieldManager(t *testing.T) {
 
 func TestForceValueThatIsNotTrueBlocksAndHeals(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		svc := service(newcomer, "rack3", map[string]string{api.AnnotationForceProceed: "yes"})
+		svc := forced("yes")
 		w := newWorld(t, append(others(), svc, byOperator(allUp()))...)
-		_, done := running(t, w)
-		time.Sleep(time.Minute)
-		stillWaiting(t, done)
-		if !strings.Contains(w.logged(), "ForceValueInvalid") {
-			t.Errorf("log:\n%s", w.logged())
-		}
+		w.runs(alone).waits(time.Minute).says("ForceValueInvalid")
 		w.update(svc, func() { svc.Annotations = nil })
-		opens(t, done)
+		w.opens()
 	})
 }
 
-func TestControllerThatIsSilentBlocks(t *testing.T) {
-	t.Parallel()
-	gone := func(t *testing.T, w *world, want string) {
-		t.Helper()
-		_, done := running(t, w)
-		time.Sleep(10 * time.Minute)
-		stillWaiting(t, done)
-		if log := w.logged(); !strings.Contains(log, "ControllerSilent") || !strings.Contains(log, want) {
-			t.Errorf("log does not say %q:\n%s", want, log)
-		}
-		if got := w.eventReasons(); len(got) == 0 || got[0] != EventWaiting {
-			t.Errorf("events %v", got)
-		}
-	}
+// waitsForController has a barrier wait for each controller that is not known to keep the reports.
+func waitsForController(t *testing.T, objects func() []client.Object) {
+	const keeps = api.AnnotationKeeps
+	type l = *coordinationv1.Lease
 	for name, c := range map[string]struct {
-		lease *coordinationv1.Lease
-		deny  bool
-		want  string
+		lease              func(l)
+		none, deny, renews bool
+		want               string
 	}{
-		"it died before this Pod came":      {lease("controller-1"), false, "controller-1"},
-		"it stopped and gave the Lease up":  {lease(""), false, "no controller is leader"},
-		"there never was one":               {nil, false, " does not exist"},
-		"nobody may look":                   {lease("controller-1"), true, "no permission to get Lease"},
-		"a Lease that was never renewed":    {func() *coordinationv1.Lease { l := lease("c"); l.Spec.RenewTime = nil; return l }(), false, "has not"},
-		"the Lease names nobody, not empty": {func() *coordinationv1.Lease { l := lease(""); l.Spec.HolderIdentity = nil; return l }(), false, "no controller is leader"},
+		"it died before this Pod came":      {want: "controller-1"},
+		"it stopped and gave the Lease up":  {lease: func(l l) { *l.Spec.HolderIdentity = "" }, want: "no controller is leader"},
+		"the Lease names nobody, not empty": {lease: func(l l) { l.Spec.HolderIdentity = nil }, want: "no controller is leader"},
+		"a Lease that was never renewed":    {lease: func(l l) { l.Spec.RenewTime = nil }, want: "has not"},
+		"there never was one":               {none: true, want: " does not exist"},
+		"nobody may look":                   {deny: true, want: "no permission to get Lease"},
+		"it has assembled nothing yet":      {lease: func(l l) { delete(l.Annotations, keeps) }, renews: true, want: "does not update"},
+		"it looks after other namespaces": {lease: func(l l) { l.Annotations[keeps] = api.KeepMark("other", "demo") }, renews: true,
+			want: "does not update"},
+		"it keeps another cluster": {lease: func(l l) { l.Annotations[keeps] = api.KeepMark(ns, "dmeo") }, renews: true,
+			want: "does not update"},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				objs := append(peers(), allUp())
-				if c.lease != nil {
-					objs = append(objs, c.lease)
-				}
-				w := newWorld(t, objs...)
-				if c.deny {
-					w.deny["leases"] = true
-				}
-				gone(t, w, c.want)
-			})
+		inBubble(t, name, func(t *testing.T) {
+			w, l := newWorld(t, objects()...), lease("controller-1")
+			if c.lease != nil {
+				c.lease(l)
+			}
+			if !c.none {
+				w.create(l)
+			}
+			w.deny["leases"] = c.deny
+			w.runs(c.renews).waits(2*time.Minute).says("ControllerSilent", c.want)
+			if events := w.events(); len(events) == 0 || events[0].Reason != EventWaiting {
+				t.Errorf("Events %+v", events)
+			}
 		})
 	}
 }
 
-// A renewed Lease proves nothing about reports that its holder does not say it keeps: it cannot write them, or has taken over and not assembled yet.
+func TestControllerThatIsSilentBlocks(t *testing.T) {
+	t.Parallel()
+	waitsForController(t, func() []client.Object { return append(peers(), allUp()) })
+}
+
+// A renewed Lease proves nothing about reports that its holder does not say it keeps.
 func TestAttack1ARenewedLeaseIsNotAKeptReport(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := lease("controller-1")
 		l.Annotations[api.AnnotationKeeps] = api.KeepMark(ns, "another") + " " + api.KeepMark("other", "demo")
 		w := newWorld(t, append(peers(), allUp(), l)...)
-		ctx, done := running(t, w)
-		w.renews(ctx)
-		time.Sleep(10 * time.Minute)
-		stillWaiting(t, done)
-		if log := w.logged(); !strings.Contains(log, "ControllerSilent") || !strings.Contains(log, "does not update the reports of this cluster") {
-			t.Errorf("log:\n%s", log)
-		}
-		began := time.Now()
+		w.runs(led).waits(10*time.Minute).says("ControllerSilent", "does not update the reports of this cluster")
 		w.update(l, func() { l.Annotations[api.AnnotationKeeps] += " " + api.KeepMark(ns, "demo") })
-		opens(t, done)
-		if took := time.Since(began); took > 5*time.Second {
-			t.Errorf("took %v after the reports were kept again", took)
-		}
+		w.opensIn(0, 5*time.Second)
 	})
 }
 
 func TestControllerThatFallsSilentWhileWaiting(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, append(peers(), report(saw(idA, "UP", idB, "DOWN"), nil), lease("controller-1"))...)
-		ctx, done := running(t, w)
-		alive, kill := context.WithCancel(ctx)
+		w := newWorld(t, append(peers(), report(down, nil), lease("controller-1"))...)
+		w.runs(alone)
+		alive, kill := context.WithCancel(t.Context())
 		w.renews(alive)
 		time.Sleep(time.Minute)
 		kill()
 		time.Sleep(time.Minute)
 		// Its last report has all UP, or another writer's has: no controller keeps it true.
-		r := allUp()
-		w.update(r, func() { r.Racks = allUp().Racks })
-		time.Sleep(10 * time.Minute)
-		stillWaiting(t, done)
-		w.renews(ctx)
-		began := time.Now()
-		opens(t, done)
-		if took := time.Since(began); took > 10*time.Second {
-			t.Errorf("took %v after the controller was back", took)
-		}
+		w.reports(up, up)
+		w.waits(10 * time.Minute)
+		w.renews(t.Context())
+		w.opensIn(0, 10*time.Second)
 	})
 }
 
+// That a port is taken is no reason to fail, and waiting to see a renewal is no Event.
 func TestLiveControllerCostsSeconds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, append(peers(), allUp(), lease("controller-1"))...)
-		began := time.Now()
-		ctx, done := running(t, w)
-		w.renews(ctx)
-		opens(t, done)
-		if took := time.Since(began); took > 4*time.Second {
-			t.Errorf("opened after %v", took)
-		}
-		if got := w.eventReasons(); !slices.Equal(got, []string{EventOpened}) {
-			t.Errorf("waiting to see a renewal is no Event: %v", got)
-		}
+		w.o.Listen = func() (net.Listener, error) { return nil, errors.New("address already in use") }
+		w.runs(led).opensIn(0, 4*time.Second)
+		w.emitted(EventOpened)
 	})
 }
 
-func TestReportsOfTheOperatorNeedNoLease(t *testing.T) {
+// The Event is counted up each ten minutes, and written anew when the API server has forgotten it.
+func TestAttack9TheEventIsToldAgainWhileItBlocks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, append(peers(), byOperator(allUp()))...)
-		w.deny["leases"] = true
-		_, done := running(t, w)
-		opens(t, done)
+		w := newWorld(t, held()...)
+		w.runs(alone).waits(65 * time.Minute)
+		w.emitted(EventWaiting)
+		e := w.events()[0]
+		if e.Series == nil || e.Series.Count < 6 || e.Series.Count > 8 {
+			t.Fatalf("after 65 minutes: %+v", e)
+		}
+		w.delete(&e)
+		w.waits(11 * time.Minute)
+		w.emitted(EventWaiting)
 	})
 }
 
-func TestEventsAreFewHoweverOftenBlockersChange(t *testing.T) {
+// An Event tells of a change ever more seldom, and soon again after a quiet time. The log has each change.
+func TestAttack9EventsOfAFlappingClusterAreAggregated(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, append(peers(), byOperator(report(saw(idA, "UP", idB, "DOWN"), nil)))...)
-		_, done := running(t, w)
-		for i := range 300 {
-			time.Sleep(time.Second)
-			r := allUp()
-			w.update(r, func() {
-				r.Racks = report(saw(idA, "UP", idB, "DOWN"), saw(idA, []string{"DOWN", "UP"}[i%2], idB, "UP")).Racks
-			})
+		w := newWorld(t, held()...)
+		w.runs(alone)
+		flaps := func(times int, pause time.Duration) {
+			for i := range times {
+				w.reports(down, saw(idA, []string{"DOWN", "UP"}[i%2], idB, "UP"))
+				time.Sleep(pause)
+			}
 		}
-		stillWaiting(t, done)
-		if n := len(w.events()); n > 11 {
-			t.Errorf("%d Events in 5 minutes", n)
+		told := func() (n int) {
+			for _, e := range w.events() {
+				if n++; e.Series != nil {
+					n += int(e.Series.Count) - 1
+				}
+			}
+			return n
 		}
-		if n := strings.Count(w.logged(), `"msg":"waiting: `); n < 30 {
+		flaps(514, 7*time.Second)
+		w.waits(0)
+		if n := told(); n < 5 || n > 12 {
+			t.Errorf("%d times in an hour, at most each ten minutes once it goes on", n)
+		}
+		if n := strings.Count(w.logged(), `"msg":"waiting: `); n < 500 {
 			t.Errorf("%d changes in the log, each change must be there", n)
 		}
-	})
-}
-
-func TestVersionRule(t *testing.T) {
-	for name, c := range map[string]struct {
-		image, version string
-		stdout         string
-		code           int
-		want           string
-	}{
-		"too old for the query":        {image: "scylladb/scylla:2025.1.9", code: 100, want: "2025.1.9 is older than 2025.2.0"},
-		"too old by version":           {image: "scylladb/scylla:2026.1.0", version: "6.2.3", code: 100, want: "6.2.3 is older"},
-		"a candidate counts as older":  {image: "scylladb/scylla:2025.2.0-rc1", code: 100, want: "is older than 2025.2.0"},
-		"unknown is said":              {image: "scylladb/scylla:latest", want: "version of ScyllaDB is unknown"},
-		"digest alone is said":         {image: "scylla@sha256:" + strings.Repeat("a", 64), want: "has a digest but no tag"},
-		"tag and digest":               {image: "scylla:2025.3.1@sha256:" + strings.Repeat("a", 64), want: `"version":"2025.3.1"`},
-		"nothing given":                {want: "version of ScyllaDB is unknown"},
-		"the bug of the first patches": {image: "scylla:2025.2.1", stdout: `[{"bootstrapped":`, code: 134, want: "fixed in 2025.2.3"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				w := newWorld(t, service(newcomer, "rack3", nil), lease("controller-1"))
-				w.o.Image, w.o.Version = c.image, c.version
-				w.query(c.stdout, c.code)
-				ctx, done := running(t, w)
-				w.renews(ctx)
-				opens(t, done) // the first node of all, whatever the query can do
-				if !strings.Contains(w.logged(), c.want) {
-					t.Errorf("log does not say %q:\n%s", c.want, w.logged())
-				}
-			})
-		})
-	}
-}
-
-func TestQueryThatNeverRan(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, append(peers(), byOperator(report(saw(idA, "UP", idB, "DOWN"), nil)))...)
-		w.o.QueryFile = filepath.Join(w.dir, "absent.json")
-		_, done := running(t, w)
-		time.Sleep(time.Minute)
-		stillWaiting(t, done)
-		if !strings.Contains(w.logged(), "no result of the query") {
-			t.Errorf("log:\n%s", w.logged())
+		time.Sleep(25 * time.Minute)
+		before := told()
+		flaps(2, 15*time.Second)
+		w.waits(time.Minute)
+		if n := told(); n == before {
+			t.Error("a change after a quiet time is not told within a minute")
 		}
 	})
-}
-
-func TestHugeOrStrangeQueryFiles(t *testing.T) {
-	for name, c := range map[string]struct{ out, code string }{
-		"garbage":             {"\x00\xff{", "0"},
-		"larger than allowed": {strings.Repeat("x", disk.MaxQuery+1), "0"},
-		"code is no number":   {"[]", "segmentation fault"},
-		"code is missing":     {"[]", ""},
-	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				w := newWorld(t, append(peers(), byOperator(report(saw(idA, "UP", idB, "DOWN"), nil)))...)
-				w.file("bootstrapped.json", c.out)
-				w.file("bootstrapped.json.code", c.code)
-				_, done := running(t, w)
-				time.Sleep(time.Minute)
-				stillWaiting(t, done)
-			})
-		})
-	}
 }
 
 func TestMetricsWhileWaiting(t *testing.T) {
-	w := newWorld(t, append(peers(), byOperator(report(saw(idA, "UP", idB, "DOWN"), nil)))...)
+	w := newWorld(t, held()...)
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -1004,8 +912,9 @@ func TestMetricsWhileWaiting(t *testing.T) {
 	w.o.Listen = func() (net.Listener, error) { return l, nil }
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	done := w.start(ctx)
-	want := []string{`kubectl_scylla_barrier_info{cluster="demo",datacenter="dc1",namespace="demo"} 1`, `kubectl_scylla_barrier_open 0`, `kubectl_scylla_barrier_blockers{reason="NodeDown"} 1`, "kubectl_scylla_barrier_evaluations_total"}
+	w.start(ctx)
+	want := []string{`kubectl_scylla_barrier_info{cluster="demo",datacenter="dc1",namespace="demo"} 1`, `kubectl_scylla_barrier_open 0`,
+		`kubectl_scylla_barrier_blockers{reason="NodeDown"} 1`, "kubectl_scylla_barrier_evaluations_total"}
 	var body []byte
 	if err := wait.PollUntilContextTimeout(t.Context(), 10*time.Millisecond, time.Minute, true, func(context.Context) (bool, error) {
 		if resp, err := http.Get("http://" + l.Addr().String() + "/metrics"); err == nil {
@@ -1017,40 +926,10 @@ func TestMetricsWhileWaiting(t *testing.T) {
 		t.Fatalf("%v; metrics:\n%s", err, body)
 	}
 	cancel()
-	if err := <-done; !errors.Is(err, context.Canceled) {
+	if err := <-w.done; !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
 	if _, err := net.Dial("tcp", l.Addr().String()); err == nil {
 		t.Error("the port is still open")
 	}
-}
-
-func TestPortThatIsTakenIsNoReasonToFail(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, service(newcomer, "rack3", nil), lease("controller-1"))
-		w.o.Listen = func() (net.Listener, error) { return nil, errors.New("address already in use") }
-		ctx, done := running(t, w)
-		w.renews(ctx)
-		opens(t, done)
-	})
-}
-
-func TestOldRowsOfPodsThatAreGoneDoNotOpen(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, append(peers(), byOperator(allUp()))...)
-		gone := member("demo-rack2-0", "rack2")
-		if err := w.c.Delete(t.Context(), gone); err != nil {
-			t.Fatal(err)
-		}
-		_, done := running(t, w)
-		time.Sleep(time.Minute)
-		stillWaiting(t, done)
-		if !strings.Contains(w.logged(), "RowStale") {
-			t.Errorf("log:\n%s", w.logged())
-		}
-		if err := w.c.Create(t.Context(), member("demo-rack2-0", "rack2")); err != nil {
-			t.Fatal(err)
-		}
-		opens(t, done)
-	})
 }

@@ -5,7 +5,6 @@ package barrier
 import (
 	"context"
 	"errors"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -22,8 +21,12 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/view/healthpolicy"
 )
 
+type statusView = *api.StatusReportView
+
+const view5 = 5 * time.Second
+
 // permittedView lets the newcomer join.
-func permittedView() *api.StatusReportView {
+func permittedView() statusView {
 	return &api.StatusReportView{
 		Epoch: 1, Seq: 1, Policy: api.PolicyPermits,
 		Members: []api.StatusReportViewMember{
@@ -33,14 +36,29 @@ func permittedView() *api.StatusReportView {
 	}
 }
 
+func unchanged(statusView) {}
+
+func withoutPermit(v statusView) { v.Permits = nil }
+
+func nodeDown(v statusView) { v.Members[1].State = api.NodeStatusDown }
+
+// changedView is permittedView after a change; nil for none.
+func changedView(change func(statusView)) statusView {
+	if change == nil {
+		return nil
+	}
+	v := permittedView()
+	change(v)
+	return v
+}
+
 // withView is a world whose controller keeps a view, and whose barrier asks for a permit.
-func withView(t *testing.T, v *api.StatusReportView, objs ...client.Object) *world {
+func withView(t *testing.T, v statusView, objs ...client.Object) *world {
 	t.Helper()
 	claim := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "data-" + newcomer, UID: "claim-1"}}
-	report := &api.ScyllaDBStatusReport{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "demo"}}
-	report.Status.View = v
+	report := &api.ScyllaDBStatusReport{ObjectMeta: named("demo"), Status: api.ScyllaDBStatusReportStatus{View: v}}
 	if len(objs) == 0 {
-		objs = append(peers(), byOperator(allUp()))
+		objs = allPeersUp()
 	}
 	w := newWorld(t, append(objs, claim, report)...)
 	w.o.Policy, w.o.Stabilisation = api.PolicyPermits, new(10*time.Second)
@@ -48,191 +66,127 @@ func withView(t *testing.T, v *api.StatusReportView, objs ...client.Object) *wor
 }
 
 // renew is the controller writing its view anew, changed or not.
-func (w *world) renew(change func(*api.StatusReportView)) {
+func (w *world) renew(change func(statusView)) {
 	w.t.Helper()
-	r := &api.ScyllaDBStatusReport{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "demo"}}
-	w.update(r, func() {
-		if r.Status.View == nil {
-			return
-		}
-		r.Status.View.Seq++
-		if change != nil {
-			change(r.Status.View)
+	w.ofCluster(func(r *api.ScyllaDBStatusReport) {
+		if v := r.Status.View; v != nil {
+			v.Seq++
+			change(v)
 		}
 	})
+}
+
+// renewTimes renews the view each five seconds.
+func (w *world) renewTimes(n int) *world {
+	for range n {
+		time.Sleep(view5)
+		w.renew(unchanged)
+	}
+	return w
 }
 
 func TestAPermitOpensOnceTheViewIsSeenToAdvance(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := withView(t, permittedView())
-		_, done := running(t, w)
-		time.Sleep(time.Minute)
-		stillWaiting(t, done) // it may have been written an hour ago
-		if log := w.logged(); !strings.Contains(log, "this barrier has not seen the controller view advance yet") {
-			t.Errorf("does not say what it waits for:\n%s", log)
-		}
-		w.renew(nil)
-		began := time.Now()
-		opens(t, done)
-		if took := time.Since(began); took > 3*time.Second {
-			t.Errorf("opened %v after the view advanced; all has been UP for a minute", took)
-		}
+		w.runs(alone)
+		w.waits(time.Minute) // it may have been written an hour ago
+		w.says("this barrier has not seen the controller view advance yet")
+		w.renew(unchanged)
+		w.opensIn(0, 3*time.Second)
 	})
 }
 
-// The view is one more condition: nothing of what it lacks opens, however long it is kept.
+// Nothing of what a view lacks opens, however long it is kept, nor makes a barrier a load on the API server.
 func TestAViewThatDoesNotPermitNeverOpens(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
-		change func(*api.StatusReportView)
+		change func(statusView)
+		world  func(*world)
 		want   string
 	}{
-		"no view":             {nil, "the controller has created no controller view of the cluster"},
-		"an older controller": {func(v *api.StatusReportView) { v.Policy = "" }, "the controller grants no permits"},
-		"no permit":           {func(v *api.StatusReportView) { v.Permits = nil }, "the controller has not queued it yet"},
-		"its turn is later": {func(v *api.StatusReportView) {
-			v.Permits[0].Member = "demo-rack1-1"
-			v.Queue = []api.StatusReportViewWaiting{{Member: newcomer, Kind: api.PermitJoin, Reason: "PermitWaitsForNewcomer", Nodes: []string{"demo-rack1-1"}}}
-		}, "1 of 1 in the queue; demo-rack1-1 is joining"},
-		"for another claim":     {func(v *api.StatusReportView) { v.Permits[0].PVCUID = "claim-2" }, "it is for the PVC with UID claim-2, and data-demo-rack3-1 has claim-1"},
-		"for its predecessor":   {func(v *api.StatusReportView) { v.Permits[0].PodUID = "uid-0" }, "it is for the Pod with UID uid-0, and this Pod has uid-1"},
-		"for no Pod":            {func(v *api.StatusReportView) { v.Permits[0].PodUID = "" }, "and this Pod has uid-1"},
-		"for another kind":      {func(v *api.StatusReportView) { v.Permits[0].Kind = api.PermitForm }, "it is for Form, not Join"},
-		"the view holds":        {func(v *api.StatusReportView) { v.Hold = "RolloutInProgress" }, "RolloutInProgress"},
-		"a member is DOWN":      {func(v *api.StatusReportView) { v.Members[1].State = api.NodeStatusDown }, "demo-rack2-0 is not in the required state"},
-		"a member is not known": {func(v *api.StatusReportView) { v.Members[0].State = api.NodeStatusUnknown }, "demo-rack1-0 is not in the required state"},
+		"no view":             {nil, nil, "the controller has created no controller view of the cluster"},
+		"an older controller": {func(v statusView) { v.Policy = "" }, nil, "the controller grants no permits"},
+		"no permit":           {withoutPermit, nil, "the controller has not queued it yet"},
+		"its turn is later": {func(v statusView) { waitsFor(v, "PermitWaitsForNewcomer", other) }, nil,
+			"1 of 1 in the queue; demo-rack1-1 is joining"},
+		"for another claim": {func(v statusView) { v.Permits[0].PVCUID = "claim-2" }, nil,
+			"it is for the PVC with UID claim-2, and data-demo-rack3-1 has claim-1"},
+		"for another kind": {func(v statusView) { v.Permits[0].Kind = api.PermitForm }, nil, "it is for Form, not Join"},
+		"the view holds":   {func(v statusView) { v.Hold = "RolloutInProgress" }, nil, "RolloutInProgress"},
+		"a member is DOWN": {nodeDown, nil, "demo-rack2-0 is not in the required state"},
+		"a member is not known": {func(v statusView) { v.Members[0].State = api.NodeStatusUnknown }, nil,
+			"demo-rack1-0 is not in the required state"},
+		"its claim may not be read": {unchanged, func(w *world) { w.deny["partialobjectmetadata"] = true }, "ReadingIncomplete"},
+		"its claim is deleted with this Pod": {unchanged, func(w *world) {
+			claim := &corev1.PersistentVolumeClaim{ObjectMeta: named("data-" + newcomer)}
+			w.update(claim, func() { claim.Finalizers = []string{"kubernetes.io/pvc-protection"} })
+			w.delete(claim)
+		}, "PersistentVolumeClaim data-" + newcomer + " is Terminating"},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				v := permittedView()
-				if tc.change != nil {
-					tc.change(v)
-				} else {
-					v = nil
-				}
-				w := withView(t, v)
-				_, done := running(t, w)
-				for range 60 {
-					time.Sleep(5 * time.Second)
-					stillWaiting(t, done)
-					w.renew(nil)
-				}
-				if log := w.logged(); !strings.Contains(log, tc.want) {
-					t.Errorf("does not say %q:\n%s", tc.want, log)
-				}
-			})
+		inBubble(t, name, func(t *testing.T) {
+			w := withView(t, changedView(tc.change))
+			if tc.world != nil {
+				tc.world(w)
+			}
+			w.runs(alone).renewTimes(60).waits(0).says(tc.want)
+			if n := w.spent()["all"]; n > 5*600 { // a judgement, of which there may be one a second, takes up to ten
+				t.Errorf("%d requests in five minutes", n)
+			}
 		})
 	}
 }
 
-// Without a flag for the policy the barrier needs a permit, except where the Scylla Operator manages its member: it gives no permits. A missing view is reported with its
-// cure.
+// Without a flag the barrier needs a permit, except where the Scylla Operator manages its member: it gives none.
 func TestTheDefaultPolicy(t *testing.T) {
-	mine := append(others(), service(newcomer, "rack3", nil), byOperator(allUp()))
+	const idC = "cccccccc-0000-4000-8000-000000000009" // in another datacenter
+	const noView = "the controller has created no controller view of the cluster"
 	managed := service(newcomer, "rack3", nil)
 	managed.Labels[api.LabelManagedBy] = api.ManagedByOperator
 	operated := append(others(), managed, byOperator(allUp()))
-	const idC = "cccccccc-0000-4000-8000-000000000009" // in another datacenter
 	joined := service(newcomer, "rack3", map[string]string{api.AnnotationStatusReportOverrideRef: "everywhere"})
-	named := func(status api.NodeStatus) []client.Object {
-		all := &api.ScyllaDBStatusReport{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "everywhere"}, Datacenters: []api.StatusReportDatacenter{{Name: "dc1"}, {Name: "dc2"}}}
-		cells := saw(idA, "UP", idB, "UP", idC, string(status))
-		for i, id := range []string{idA, idB, idC} {
-			d := &all.Datacenters[i/2]
-			d.Nodes = append(d.Nodes, api.StatusReportNode{HostID: id, ObservedNodes: cells})
-		}
-		objs := append(others(), joined, byOperator(allUp()), all)
-		for _, o := range objs {
-			if pod, ok := o.(*corev1.Pod); ok {
-				pod.Annotations = carries(map[string]string{"demo-rack1-0": idA, "demo-rack2-0": idB}[pod.Name], cells)
-			}
-		}
-		return objs
+	overridden := append(others(), joined, byOperator(allUp()))
+	named := func(status string) []client.Object {
+		all := &api.ScyllaDBStatusReport{ObjectMeta: named("everywhere")}
+		cells := saw(idA, "UP", idB, "UP", idC, status)
+		node := func(id string) api.StatusReportNode { return api.StatusReportNode{HostID: id, ObservedNodes: cells} }
+		all.Datacenters = []api.StatusReportDatacenter{{Name: "dc1", Nodes: []api.StatusReportNode{node(idA), node(idB)}},
+			{Name: "dc2", Nodes: []api.StatusReportNode{node(idC)}}}
+		return carry(cells, append(others(), joined, byOperator(allUp()), all)...)
 	}
 	for name, tc := range map[string]struct {
 		policy api.Policy
 		objs   []client.Object
-		view   bool
+		view   func(statusView)
 		want   string // nothing: it opens
 	}{
-		"an override":                {"", named("UP"), false, ""},
-		"an override, a node DOWN":   {"", named("DOWN"), false, "policy reports: annotation internal.scylla-operator.scylladb.com/scylladb-status-report-override-ref names ScyllaDBStatusReport everywhere"},
-		"an override, by permits":    {api.PolicyPermits, named("UP"), false, "an override names report everywhere"},
-		"an override, no report":     {"", append(others(), joined, byOperator(allUp())), false, "check that the program that writes ScyllaDBStatusReport everywhere is running"},
-		"ours, and a permit":         {"", mine, true, ""},
-		"ours, and no view at all":   {"", mine, false, "the controller has created no controller view of the cluster"},
-		"ours, and its cure":         {"", mine, false, "kubectl scylla install --upgrade"},
-		"ours, by the reports":       {api.PolicyReports, mine, false, ""},
-		"the operator's":             {"", operated, false, ""},
-		"the operator's, by permits": {api.PolicyPermits, operated, false, "the controller has created no controller view of the cluster"},
+		"an override": {"", named("UP"), nil, ""},
+		"an override, a node DOWN": {"", named("DOWN"), nil,
+			"policy reports: annotation internal.scylla-operator.scylladb.com/scylladb-status-report-override-ref names ScyllaDBStatusReport everywhere"},
+		"an override, by permits":    {api.PolicyPermits, named("UP"), nil, "an override names report everywhere"},
+		"an override, no report":     {"", overridden, nil, "check that the program that writes ScyllaDBStatusReport everywhere is running"},
+		"ours, and a permit":         {"", allPeersUp(), unchanged, ""},
+		"ours, and no view at all":   {"", allPeersUp(), nil, noView},
+		"ours, and its cure":         {"", allPeersUp(), nil, "kubectl scylla install --upgrade"},
+		"ours, by the reports":       {api.PolicyReports, allPeersUp(), nil, ""},
+		"the operator's":             {"", operated, nil, ""},
+		"the operator's, by permits": {api.PolicyPermits, operated, nil, noView},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				v := permittedView()
-				if !tc.view {
-					v = nil
-				}
-				w := withView(t, v, tc.objs...)
-				w.o.Policy = tc.policy
-				_, done := running(t, w)
-				for range 12 {
-					time.Sleep(5 * time.Second)
-					if tc.want != "" {
-						stillWaiting(t, done)
-					}
-					w.renew(nil)
-				}
-				if tc.want == "" {
-					opens(t, done)
-				} else if log := w.logged(); !strings.Contains(log, tc.want) {
-					t.Errorf("does not say %q:\n%s", tc.want, log)
-				}
-			})
+		inBubble(t, name, func(t *testing.T) {
+			w := withView(t, changedView(tc.view), tc.objs...)
+			w.o.Policy = tc.policy
+			w.runs(alone).renewTimes(12).opensOr(tc.want == "", 0).says(tc.want)
 		})
 	}
 }
 
-// A barrier with a permit that may not read its claim waits as long as any other: 50 requests a second of each such barrier are a load on the API server.
-func TestNoHarm26AClaimThatMayNotBeReadIsNotReadInALoop(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := withView(t, permittedView())
-		w.deny["partialobjectmetadata"] = true
-		_, done := running(t, w)
-		for range 12 {
-			time.Sleep(5 * time.Second)
-			stillWaiting(t, done)
-			w.renew(nil)
-		}
-		if log := w.logged(); !strings.Contains(log, "ReadingIncomplete") {
-			t.Errorf("does not say that the claim may not be read:\n%s", log)
-		}
-		w.mu.Lock()
-		defer w.mu.Unlock()
-		if w.requests > 600 { // a judgement, of which there may be one a second, takes up to ten
-			t.Errorf("%d requests in a minute", w.requests)
-		}
-	})
-}
-
-// The controller has waited until all were UP for long enough: a permit needs no second such time, and nothing opens without it.
+// The controller has waited until all were UP for long enough: a permit needs no second such time.
 func TestAPermitNeedsNoSecondWindow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		v := permittedView()
-		v.Permits = nil
-		w := withView(t, v)
+		w := withView(t, changedView(withoutPermit))
 		w.o.Stabilisation = new(time.Hour)
-		_, done := running(t, w)
-		for range 12 {
-			time.Sleep(view5)
-			stillWaiting(t, done)
-			w.renew(nil)
-		}
-		w.renew(func(v *api.StatusReportView) { v.Permits = permittedView().Permits })
-		began := time.Now()
-		opens(t, done)
-		if took := time.Since(began); took > 3*time.Second {
-			t.Errorf("opened %v after the permit", took)
-		}
+		w.runs(alone).renewTimes(12).waits(0)
+		w.renew(func(v statusView) { v.Permits = permittedView().Permits })
+		w.opensIn(0, 3*time.Second)
 	})
 }
 
@@ -241,23 +195,15 @@ func TestANewerViewClosesAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := withView(t, permittedView())
 		w.setSilent("demo-rack1-0", errUnreachable)
-		_, done := running(t, w)
-		for range 6 {
-			time.Sleep(view5)
-			w.renew(nil)
-		}
-		w.renew(func(v *api.StatusReportView) { v.Permits = nil })
+		w.runs(alone).renewTimes(6)
+		w.renew(withoutPermit)
 		w.setSilent("demo-rack1-0", nil)
-		time.Sleep(time.Minute)
-		stillWaiting(t, done)
-		w.mu.Lock()
-		asked := w.asked["demo-rack1-0"]
-		w.mu.Unlock()
-		w.renew(func(v *api.StatusReportView) { v.Permits = permittedView().Permits })
-		time.Sleep(view5)
-		w.renew(nil)
-		opens(t, done)
-		if w.asked["demo-rack1-0"] == asked {
+		w.waits(time.Minute)
+		asked := w.askedOf("demo-rack1-0")
+		w.renew(func(v statusView) { v.Permits = permittedView().Permits })
+		w.renewTimes(1)
+		w.opens()
+		if w.askedOf("demo-rack1-0") == asked {
 			t.Error("opened by what it was told before")
 		}
 	})
@@ -265,36 +211,18 @@ func TestANewerViewClosesAtOnce(t *testing.T) {
 
 // The rows of this moment decide: a report that is behind neither opens nor, with a permit, closes.
 func TestByAPermitTheRowsOfThisMomentDecide(t *testing.T) {
-	down := report(saw(idA, "UP", idB, "DOWN"), saw(idA, "UP", idB, "UP"))
 	for name, tc := range map[string]struct {
-		rows  *api.ScyllaDBDatacenterNodesStatusReport // of the report
-		pod   []api.ObservedNodeStatusReport           // of Pod A
-		opens bool
+		rows, pod []api.ObservedNodeStatusReport // of the report, and of Pod A
+		opens     bool
 	}{
-		"both are UP":              {allUp(), saw(idA, "UP", idB, "UP"), true},
-		"only the Pods' rows are":  {down, saw(idA, "UP", idB, "UP"), true},
-		"only the report's are UP": {allUp(), saw(idA, "UP", idB, "DOWN"), false},
+		"only the Pods' rows are UP": {down, up, true},
+		"only the report's are UP":   {up, down, false},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				objs := append(peers(), byOperator(tc.rows))
-				for _, o := range objs {
-					if pod, ok := o.(*corev1.Pod); ok && pod.Name == "demo-rack1-0" {
-						pod.Annotations = carries(idA, tc.pod)
-					}
-				}
-				w := withView(t, permittedView(), objs...)
-				_, done := running(t, w)
-				for range 12 {
-					time.Sleep(view5)
-					w.renew(nil)
-				}
-				if !tc.opens {
-					stillWaiting(t, done)
-					return
-				}
-				opens(t, done)
-			})
+		inBubble(t, name, func(t *testing.T) {
+			objs := append(peers(), byOperator(report(tc.rows, up)))
+			objs[3].SetAnnotations(carries(idA, tc.pod))
+			w := withView(t, permittedView(), objs...)
+			w.runs(alone).renewTimes(12).opensOr(tc.opens, 0)
 		})
 	}
 }
@@ -305,55 +233,34 @@ func TestAPermitThatIsTakenBackDuringTheLastLookDoesNotOpen(t *testing.T) {
 		w := withView(t, permittedView())
 		var once sync.Once
 		w.o.Ask = func(ctx context.Context, address, digest string) error {
-			once.Do(func() { w.renew(func(v *api.StatusReportView) { v.Permits = nil }) })
+			once.Do(func() { w.renew(withoutPermit) })
 			return w.ask(ctx, address, digest)
 		}
-		_, done := running(t, w)
-		for range 12 {
-			time.Sleep(view5)
-			w.renew(nil)
-		}
-		stillWaiting(t, done)
-		w.mu.Lock()
-		defer w.mu.Unlock()
-		if len(w.asked) == 0 {
+		w.runs(alone).renewTimes(12).waits(0)
+		if w.askedOf("demo-rack1-0") == 0 {
 			t.Error("it never came to its last look")
 		}
 	})
 }
 
-// A restored Kubernetes shows older views, of the same report, that advance and permit. That looks like an API server that is behind: the barrier never opens, and reports
-// what it sees and what helps. A barrier that begins anew remembers nothing, and opens.
+// A restored Kubernetes shows older views that advance and permit, as an API server that is behind does: the barrier never
+// opens, and reports what it sees and what helps. A barrier that begins anew remembers nothing, and opens.
 func TestAViewThatGoesBackOpensNothingAndIsSaid(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		v := permittedView()
-		v.Epoch, v.Seq = 7, 900
-		w := withView(t, v)
+		w := withView(t, changedView(func(v statusView) { v.Epoch, v.Seq = 7, 900 }))
 		w.setSilent("demo-rack1-0", errUnreachable)
 		ctx, cancel := context.WithCancel(t.Context())
-		done := w.start(ctx)
-		time.Sleep(5 * time.Second)
-		w.renew(nil)
-		time.Sleep(5 * time.Second)
-		back := func(v *api.StatusReportView) { v.Epoch, v.Seq = 3, v.Seq%100 }
-		w.renew(back)
-		for i := range 5 * 12 { // five minutes, in which it advances as one does that permits
-			time.Sleep(5 * time.Second)
-			if i == 4 { // the newest view that it has read is too old
-				w.setSilent("demo-rack1-0", nil)
-			}
-			stillWaiting(t, done)
-			w.renew(nil)
-		}
-		if log := w.logged(); !strings.Contains(log, "which is older than view 7.901 that this barrier has read") || !strings.Contains(log, "kubectl delete pod "+newcomer) {
-			t.Errorf("does not say that the API server shows older views, nor what helps:\n%s", log)
-		}
+		w.start(ctx)
+		w.renewTimes(1)
+		time.Sleep(view5)
+		w.renew(func(v statusView) { v.Epoch, v.Seq = 3, v.Seq%100 })
+		w.renewTimes(5)
+		w.setSilent("demo-rack1-0", nil) // the newest view that it has read is too old
+		w.renewTimes(55)
+		w.waits(0).says("which is older than view 7.901 that this barrier has read", "kubectl delete pod "+newcomer)
 		cancel()
-		<-done
-		_, done = running(t, w)
-		time.Sleep(5 * time.Second)
-		w.renew(nil)
-		opens(t, done)
+		<-w.done
+		w.runs(alone).renewTimes(1).opens()
 	})
 }
 
@@ -362,24 +269,17 @@ func TestAViewThatStopsToAdvanceIsTooOld(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := withView(t, permittedView())
 		w.setSilent("demo-rack1-0", errUnreachable)
-		_, done := running(t, w)
-		time.Sleep(5 * time.Second)
-		w.renew(nil)
+		w.runs(alone).renewTimes(1)
 		time.Sleep(22 * time.Second) // the controller is away, and the limit is 20 s
 		w.setSilent("demo-rack1-0", nil)
-		time.Sleep(time.Hour)
-		stillWaiting(t, done)
-		if log := w.logged(); !strings.Contains(log, "ControllerSilent") || !strings.Contains(log, "the controller view has not advanced for") {
-			t.Errorf("does not say that the controller is silent:\n%s", log)
-		}
+		w.waits(time.Hour).says("ControllerSilent", "the controller view has not advanced for")
 		// An older view never opens.
-		w.renew(func(v *api.StatusReportView) { v.Epoch, v.Seq = 0, 900 })
-		time.Sleep(time.Minute)
-		stillWaiting(t, done)
+		w.renew(func(v statusView) { v.Epoch, v.Seq = 0, 900 })
+		w.waits(time.Minute)
 	})
 }
 
-// The view limit is the cluster's own: a barrier with the standard one does not open by a view as old as that, one with a longer limit does.
+// A barrier with the standard limit does not open by a view as old as that, one with a longer limit does.
 func TestTheViewLimitIsTheOneOfTheHealthPolicy(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -391,96 +291,35 @@ func TestTheViewLimitIsTheOneOfTheHealthPolicy(t *testing.T) {
 		"one that is too long":  {time.Hour, false},
 		"one that is too short": {time.Second, false},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				w := withView(t, permittedView())
-				w.setSilent("demo-rack1-0", errUnreachable)
-				r := &api.ScyllaDBStatusReport{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "demo"}}
-				w.update(r, func() {
-					r.Status.HealthPolicy = healthpolicy.Standard(healthpolicy.Stabilisation, 3)
-					r.Status.HealthPolicy.ViewLimit.Duration = c.limit
-				})
-				_, done := running(t, w)
-				time.Sleep(time.Second)
-				w.renew(nil) // once
-				time.Sleep(24 * time.Second)
-				w.setSilent("demo-rack1-0", nil)
-				if c.opens {
-					opens(t, done)
-					return
-				}
-				time.Sleep(10 * time.Minute)
-				stillWaiting(t, done)
+		inBubble(t, name, func(t *testing.T) {
+			w := withView(t, permittedView())
+			w.setSilent("demo-rack1-0", errUnreachable)
+			w.ofCluster(func(r *api.ScyllaDBStatusReport) {
+				r.Status.HealthPolicy = healthpolicy.Standard(healthpolicy.Stabilisation, 3)
+				r.Status.HealthPolicy.ViewLimit.Duration = c.limit
 			})
+			w.runs(alone)
+			w.renewTimes(1) // once
+			time.Sleep(24 * time.Second)
+			w.setSilent("demo-rack1-0", nil)
+			w.opensOr(c.opens, 10*time.Minute)
 		})
 	}
 }
 
-// A view without a permit is not written again, and stays the same for long: that is no silence, and the barrier still reports what the member waits for.
-func TestAViewThatSaysTheSameForLongIsNoSilence(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		v := permittedView()
-		v.Permits = nil
-		v.Queue = []api.StatusReportViewWaiting{{Member: newcomer, Kind: api.PermitJoin, Reason: "PermitWaitsForLeaving", Nodes: []string{"demo-rack2-0"}}}
-		w := withView(t, v)
-		_, done := running(t, w)
-		time.Sleep(time.Hour)
-		stillWaiting(t, done)
-		if log := w.logged(); strings.Contains(log, "ControllerSilent") || strings.Contains(log, "has not advanced") {
-			t.Errorf("calls the controller silent:\n%s", log)
-		}
-	})
-}
-
-// The gap that permits close: every report has UP, because no reporter writes another row. The controller's view has not, and no node joins.
+// The gap that permits close: every report has UP, because no reporter writes another row. The view has not.
 func TestAllRowsUPWhileReportersAreCutOffAndANodeDies(t *testing.T) {
-	dead := func(v *api.StatusReportView) {
-		v.Members[1].State, v.Permits = api.NodeStatusUnknown, nil
-		v.Queue = []api.StatusReportViewWaiting{{Member: newcomer, Kind: api.PermitJoin, Reason: "PermitWaitsForMembers", Nodes: []string{"demo-rack2-0"}}}
-	}
-	for policy, safe := range map[api.Policy]bool{api.PolicyReports: false, api.PolicyPermits: true} {
-		t.Run(string(policy), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				v := permittedView()
-				dead(v)
-				w := withView(t, v)
-				w.o.Policy = policy
-				_, done := running(t, w)
-				if !safe {
-					opens(t, done)
-					return
-				}
-				for range 120 {
-					time.Sleep(5 * time.Second)
-					stillWaiting(t, done)
-					w.renew(nil)
-				}
-				if log := w.logged(); !strings.Contains(log, "demo-rack2-0 is not UP in the controller view") {
-					t.Errorf("does not name the node:\n%s", log)
-				}
-			})
-		})
-	}
-}
-
-// Only newcomers need a permit, or a controller.
-func TestForceAndRestartsNeedNoPermit(t *testing.T) {
-	forced := service(newcomer, "rack3", map[string]string{api.AnnotationForceProceed: "true"})
-	back := joinedService(newcomer, "rack3", idNew)
-	seen := saw(idA, "UP", idB, "UP", idNew, "DOWN")
-	for name, objs := range map[string][]client.Object{
-		"forced":    append(others(), forced, byOperator(allUp())),
-		"a restart": append(others(), back, byOperator(report(seen, seen))),
-	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				w := withView(t, nil, objs...)
-				w.query("", 1)
-				w.dataDir("commitlog/schema/SchemaLog-1.log")
-				_, done := running(t, w)
-				opens(t, done)
-			})
+	for policy, opens := range map[api.Policy]bool{api.PolicyReports: true, api.PolicyPermits: false} {
+		inBubble(t, string(policy), func(t *testing.T) {
+			w := withView(t, changedView(func(v statusView) {
+				waitsFor(v, "PermitWaitsForMembers", "demo-rack2-0")
+				v.Members[1].State, v.Permits = api.NodeStatusUnknown, nil
+			}))
+			w.o.Policy = policy
+			w.runs(alone).renewTimes(120)
+			if w.opensOr(opens, 0); !opens {
+				w.says("demo-rack2-0 is not UP in the controller view")
+			}
 		})
 	}
 }
@@ -488,113 +327,76 @@ func TestForceAndRestartsNeedNoPermit(t *testing.T) {
 func TestIsolatedWhileTheAPIServerIsAway(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := withView(t, permittedView())
-		w.o.AskView = func(context.Context, string, viewwire.Question) (*viewwire.View, error) { return nil, errUnreachable }
-		_, done := running(t, w)
-		time.Sleep(5 * time.Second)
+		w.relays(silentNetwork)
+		w.runs(alone)
+		time.Sleep(view5)
 		w.setFailure(errors.New("connection refused"))
-		time.Sleep(time.Minute)
-		stillWaiting(t, done)
-		if log := w.logged(); !strings.Contains(log, "Isolated") {
-			t.Errorf("does not say that it is isolated:\n%s", log)
-		}
+		w.waits(time.Minute).says("Isolated")
 		w.setFailure(nil)
-		ctx, cancel := context.WithCancel(t.Context())
-		defer cancel()
-		go func() {
-			for ctx.Err() == nil {
-				time.Sleep(5 * time.Second)
-				w.renew(nil)
-			}
-		}()
-		opens(t, done)
-		cancel()
-		time.Sleep(6 * time.Second)
+		w.renewTimes(12)
+		w.opens()
 	})
 }
 
 // anew deletes the cluster's report and makes another one with this view.
-func (w *world) anew(uid types.UID, v *api.StatusReportView) {
+func (w *world) anew(uid types.UID, v statusView) {
 	w.t.Helper()
-	r := &api.ScyllaDBStatusReport{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "demo"}}
-	if err := w.c.Delete(context.Background(), r.DeepCopy()); err != nil {
-		w.t.Fatal(err)
-	}
+	r := &api.ScyllaDBStatusReport{ObjectMeta: named("demo")}
+	w.delete(r.DeepCopy())
 	r.UID, r.Status.View = uid, v
-	if err := w.c.Create(context.Background(), r); err != nil {
-		w.t.Fatal(err)
-	}
+	w.create(r)
 }
 
-// The report was deleted, and the Lease of the leadership with it: the new one counts from the beginning, and a waiting barrier uses it. Nothing of the
-// former one opens it, nor holds it back.
+// A report that is made anew counts from the beginning. Nothing of the former one opens, nor holds back.
 func TestAReportThatIsMadeAnewIsGoneBy(t *testing.T) {
 	t.Parallel()
-	high := permittedView()
-	high.Epoch, high.Seq = 9, 900
-	for name, relayed := range map[string]func(string) (*viewwire.View, error){
+	high := changedView(func(v statusView) { v.Epoch, v.Seq = 9, 900 })
+	for name, relayed := range map[string]relay{
 		"nothing is relayed":                      silentNetwork,
 		"a view of the former report is relayed":  ofReport("report-1", advancing(9, nodeDown)),
-		"the new report's view is relayed":        ofReport("report-2", advancing(1, nil)),
+		"the new report's view is relayed":        ofReport("report-2", advancing(1, unchanged)),
 		"one of a report that nobody has made":    ofReport("report-9", advancing(99, nodeDown)),
 		"one of a reporter that does not tell it": advancing(99, nodeDown),
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				w, n := withRelays(t, high)
-				w.anew("report-1", high.DeepCopy())
-				n.set(relayed)
-				w.setSilent("demo-rack1-0", errUnreachable)
-				_, done := running(t, w)
-				for range 5 {
-					time.Sleep(view5)
-					w.renew(nil)
-				}
-				w.anew("report-2", permittedView())
-				w.setSilent("demo-rack1-0", nil)
-				// It may have been written an hour ago: that all was UP before, and permitted, is worth nothing for it.
-				time.Sleep(2 * time.Minute)
-				stillWaiting(t, done)
-				w.renew(nil)
-				began := time.Now()
-				opens(t, done)
-				if took := time.Since(began); took > 3*time.Second {
-					t.Errorf("opened %v after the new report's view advanced", took)
-				}
-			})
+		inBubble(t, name, func(t *testing.T) {
+			w := withView(t, high)
+			w.anew("report-1", high.DeepCopy())
+			w.relays(relayed)
+			w.setSilent("demo-rack1-0", errUnreachable)
+			w.runs(alone).renewTimes(5)
+			w.anew("report-2", permittedView())
+			w.setSilent("demo-rack1-0", nil)
+			// It may have been written an hour ago: that all was UP before, and permitted, is worth nothing for it.
+			w.waits(2 * time.Minute)
+			w.renew(unchanged)
+			w.opensIn(0, 3*time.Second)
 		})
 	}
 }
 
-// A view of the report that was deleted comes back late, from an API server that is behind: it opens nothing, for however long it advances.
+// A view of the report that was deleted comes back late, from an API server that is behind: it opens nothing.
 func TestALateViewOfAFormerReportNeverOpens(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := withView(t, permittedView())
 		w.anew("report-1", permittedView())
-		_, done := running(t, w)
+		w.runs(alone)
 		time.Sleep(time.Second)
-		without := permittedView()
-		without.Permits = nil
-		w.anew("report-2", without)
+		w.anew("report-2", changedView(withoutPermit))
 		time.Sleep(time.Minute)
-		late := permittedView()
-		late.Epoch = 7
-		w.anew("report-1", late)
-		for range 60 {
-			w.renew(nil)
-			time.Sleep(view5)
-			stillWaiting(t, done)
-		}
+		w.anew("report-1", changedView(func(v statusView) { v.Epoch = 7 }))
+		w.renewTimes(60)
+		w.waits(view5)
 	})
 }
 
 // advancing relays a newer view at each request.
-func advancing(epoch int64, change func(*api.StatusReportView)) func(string) (*viewwire.View, error) {
+func advancing(epoch int64, change func(statusView)) relay {
 	var seq atomic.Int64
 	return func(member string) (*viewwire.View, error) { return handsOn(epoch, 1000+seq.Add(1), 0, change)(member) }
 }
 
 // ofReport says of which report an answer is.
-func ofReport(uid types.UID, answer func(string) (*viewwire.View, error)) func(string) (*viewwire.View, error) {
+func ofReport(uid types.UID, answer relay) relay {
 	return func(member string) (*viewwire.View, error) {
 		v, err := answer(member)
 		if v != nil {
@@ -604,58 +406,23 @@ func ofReport(uid types.UID, answer func(string) (*viewwire.View, error)) func(s
 	}
 }
 
-// TestNoHarm22APermitIsForOnePod: a Pod that was created again under its name does not start by its predecessor's permit, also where it learns its UID from the API server alone.
+// A Pod made again under its name does not start by its predecessor's permit, however it learns its UID.
 func TestNoHarm22APermitIsForOnePod(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		told, permitted types.UID
-		opened          bool
+		want            string // nothing: it opens
 	}{
-		"its own":                            {"uid-1", "uid-1", true},
-		"its predecessor's":                  {"uid-1", "uid-0", false},
-		"a permit without a Pod":             {"uid-1", "", false},
-		"its own, by the API server":         {"", "uid-1", true},
-		"its predecessor's, by the same way": {"", "uid-0", false},
+		"its own":                            {"uid-1", "uid-1", ""},
+		"its predecessor's":                  {"uid-1", "uid-0", "it is for the Pod with UID uid-0, and this Pod has uid-1"},
+		"a permit without a Pod":             {"uid-1", "", "and this Pod has uid-1"},
+		"its own, by the API server":         {"", "uid-1", ""},
+		"its predecessor's, by the same way": {"", "uid-0", "and this Pod has uid-1"},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				v := permittedView()
-				v.Permits[0].PodUID = c.permitted
-				w := withView(t, v)
-				w.o.PodUID = c.told
-				_, done := running(t, w)
-				for range 12 {
-					time.Sleep(view5)
-					w.renew(nil)
-				}
-				if c.opened {
-					opens(t, done)
-					return
-				}
-				stillWaiting(t, done)
-			})
+		inBubble(t, name, func(t *testing.T) {
+			w := withView(t, changedView(func(v statusView) { v.Permits[0].PodUID = c.permitted }))
+			w.o.PodUID = c.told
+			w.runs(alone).renewTimes(12).opensOr(c.want == "", 0).says(c.want)
 		})
 	}
-}
-
-// Kubernetes deletes the volume with this Pod: no permit is for it.
-func TestAPVCThatIsBeingDeletedNeverOpens(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		w := withView(t, permittedView())
-		claim := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "data-" + newcomer}}
-		w.update(claim, func() { claim.Finalizers = []string{"kubernetes.io/pvc-protection"} })
-		if err := w.c.Delete(t.Context(), claim); err != nil {
-			t.Fatal(err)
-		}
-		_, done := running(t, w)
-		for range 30 {
-			time.Sleep(5 * time.Second)
-			stillWaiting(t, done)
-			w.renew(nil)
-		}
-		if log, want := w.logged(), "PersistentVolumeClaim data-"+newcomer+" is Terminating"; !strings.Contains(log, want) {
-			t.Errorf("does not say %q:\n%s", want, log)
-		}
-	})
 }
