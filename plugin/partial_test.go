@@ -20,6 +20,7 @@ import (
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -205,5 +206,152 @@ func TestAControllerThatMayNotBeSeenIsNoGap(t *testing.T) {
 	res := plugintest.Run{Args: []string{"status", "-n", "demo"}, Objects: plugintest.New(3, 1).Objects(), Funcs: noLease, Environ: []string{"LANG=C.UTF-8", "COLUMNS=250"}}.Do(t)
 	if strings.Contains(res.Stdout, "partial") || !strings.Contains(res.Stdout, "\nnote: get leases.coordination.k8s.io kubectl-scylla/kubectl-scylla-controller: forbidden;") {
 		t.Errorf("exit %d\n%s%s", res.Code, res.Stdout, res.Stderr)
+	}
+}
+
+// lists lets every list fail in namespaces but "allowed" with what fail gives for its resource.
+func lists(fail func(ns string, gr schema.GroupResource) error) interceptor.Funcs {
+	return interceptor.Funcs{
+		List: func(ctx context.Context, c client.WithWatch, list client.ObjectList, opts ...client.ListOption) error {
+			var o client.ListOptions
+			o.ApplyOptions(opts)
+			gvk, err := c.GroupVersionKindFor(list)
+			if err != nil {
+				return err
+			}
+			resource, _ := meta.UnsafeGuessKindToResource(gvk.GroupVersion().WithKind(strings.TrimSuffix(gvk.Kind, "List")))
+			if err := fail(o.Namespace, resource.GroupResource()); err != nil {
+				return err
+			}
+			return c.List(ctx, list, opts...)
+		},
+		// Only the names that a person types are got before anything is listed; there are none.
+		Get: func(_ context.Context, _ client.WithWatch, key client.ObjectKey, _ client.Object, _ ...client.GetOption) error {
+			return apierrors.NewNotFound(corev1.Resource("services"), key.Name)
+		},
+	}
+}
+
+func mayNotList(ns string, gr schema.GroupResource) error {
+	where := fmt.Sprintf(" in the namespace %q", ns)
+	if ns == "" {
+		where = " at the cluster scope"
+	}
+	return apierrors.NewForbidden(gr, "", fmt.Errorf(`User "bob" cannot list resource %q in API group %q%s`, gr.Resource, gr.Group, where))
+}
+
+// Where there is nothing to look at, every verb says so in the same words, with the same cure and the same exit code.
+func TestEveryVerbSaysTheSameOfNothing(t *testing.T) {
+	verbs := []string{
+		"status", "status demo", "status -o json", "barrier", "barrier demo-dc1-rack1-0", "report", "report demo", "report --archive " + filepath.Join(t.TempDir(), "x.zip"),
+		"dashboard --once", "dashboard demo --once", "replace demo-dc1-rack1-0", "replace status", "replace status demo-dc1-rack1-0",
+		"force-proceed demo-dc1-rack1-0", "force-proceed --datacenter dc1", "force-proceed --cluster demo",
+	}
+	const nothing = "error: no ScyllaDB cluster found in namespace empty\n"
+	const nowhere = nothing + "no other namespace has one; member Services, StatefulSets and reports are found by the label scylla/cluster\n"
+	elsewhere := append(plugintest.New(1, 1).Objects(), plugintest.NewNamed("prod", "analytics", "eu", 1, 1).Objects()...)
+	for name, tc := range map[string]struct {
+		objects []client.Object
+		fail    func(ns string, gr schema.GroupResource) error
+		args    []string
+		want    string
+	}{
+		"an empty namespace": {
+			objects: elsewhere,
+			want:    nothing + "choose another namespace with -n; there are clusters in: demo, prod\n",
+		},
+		"nothing anywhere": {want: nowhere},
+		"an empty namespace, and no leave to look into others": {
+			objects: elsewhere,
+			fail: func(ns string, gr schema.GroupResource) error {
+				if ns == "" {
+					return mayNotList(ns, gr)
+				}
+				return nil
+			},
+			want: nothing + "choose another namespace with -n, or list all: kubectl scylla status -A\n",
+		},
+		"an empty namespace without our kinds": {
+			fail: func(_ string, gr schema.GroupResource) error {
+				if gr.Group == "scylla.scylladb.com" {
+					return &meta.NoKindMatchError{GroupKind: schema.GroupKind{Group: gr.Group, Kind: gr.Resource}}
+				}
+				return nil
+			},
+			want: nowhere,
+		},
+		"nothing may be listed": {
+			fail: mayNotList,
+			want: "error: user \"bob\" cannot list scylladbdatacenternodesstatusreports.scylla.scylladb.com in namespace empty\n" +
+				"user \"bob\" cannot list services in namespace empty\n" +
+				"user \"bob\" cannot list statefulsets.apps in namespace empty\n" +
+				"request a Role with these verbs, or use other credentials with --context or --as\n",
+		},
+		"one kind may not be listed": {
+			fail: func(ns string, gr schema.GroupResource) error {
+				if gr.Resource == "services" {
+					return mayNotList(ns, gr)
+				}
+				return nil
+			},
+			want: "error: user \"bob\" cannot list services in namespace empty\n" +
+				"request a Role with verb \"list\" on \"services\" in namespace empty, or use other credentials with --context or --as\n",
+		},
+		"credentials that nobody knows": {
+			fail: func(string, schema.GroupResource) error { return apierrors.NewUnauthorized("who are you") },
+			want: "error: the API server does not accept these credentials\nlog in again, or use other credentials with --context, --user or --token\n",
+		},
+		"an API server that does not answer": {
+			fail: func(string, schema.GroupResource) error { return context.DeadlineExceeded },
+			want: "error: find clusters in namespace empty: the API server did not respond in time; check the network, or allow more time with --request-timeout\n",
+		},
+		"an API server that is not there": {
+			args: []string{"--server", "https://127.0.0.1:1"},
+			want: "error: cannot reach the API server at https://127.0.0.1:1: connection refused\ncheck --context and --server, or try: kubectl --server=https://127.0.0.1:1 cluster-info\n",
+		},
+		"no kubeconfig": {
+			args: []string{},
+			want: "error: no kubeconfig, so the API server's address is unknown\nset KUBECONFIG or --kubeconfig, or read saved objects with --from FILE\n",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for _, verb := range verbs {
+				run := plugintest.Run{Args: append(strings.Fields(verb+" -n empty"), tc.args...)}
+				if tc.args == nil {
+					funcs := interceptor.Funcs{}
+					if tc.fail != nil {
+						funcs = lists(tc.fail)
+					}
+					run.Client = plugintest.NewClient(tc.objects, funcs)
+				}
+				res := run.Do(t)
+				if diff := cmp.Diff(plugintest.Result{Stderr: tc.want, Code: 1}, res); diff != "" {
+					t.Errorf("%s (-want +got):\n%s", verb, diff)
+				}
+			}
+		})
+	}
+}
+
+// A cluster is shown although the kind of its reports is not installed; with --source=report the error says why there are none.
+func TestWithoutOurKindsTheSourceSaysWhy(t *testing.T) {
+	c := plugintest.New(3, 1)
+	funcs := interceptor.Funcs{
+		List: func(ctx context.Context, c client.WithWatch, list client.ObjectList, opts ...client.ListOption) error {
+			if gvk, err := c.GroupVersionKindFor(list); err == nil && gvk.Group == "scylla.scylladb.com" {
+				return &meta.NoKindMatchError{GroupKind: schema.GroupKind{Group: gvk.Group, Kind: gvk.Kind}}
+			}
+			return c.List(ctx, list, opts...)
+		},
+	}
+	for _, verb := range []string{"status", "report", "dashboard --once --width 200"} {
+		for source, want := range map[string]string{
+			"auto": "source: annotation (no report found: CRD not installed; used Pod annotations of 3 Pods)", "report": "source: report (no report found: CRD not installed)",
+		} {
+			res := plugintest.Run{Args: strings.Fields(verb + " -n demo --source " + source), Objects: c.NoReports().Objects(), Funcs: funcs, Environ: []string{"LANG=C.UTF-8", "COLUMNS=250"}}.Do(t)
+			if !strings.Contains(res.Stdout, want) || strings.Contains(res.Stdout, "partial") {
+				t.Errorf("%v --source=%s: exit %d\n%s%s", verb, source, res.Code, res.Stdout, res.Stderr)
+			}
+		}
 	}
 }

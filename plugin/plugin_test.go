@@ -8,11 +8,15 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
+	"unicode"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 	"k8s.io/utils/clock"
 
@@ -48,13 +52,12 @@ func TestHelp(t *testing.T) {
 }
 
 func TestRootWithoutArgumentsHelps(t *testing.T) {
-	res := plugintest.Run{}.Do(t)
-	if res.Code != 0 || res.Stderr != "" {
-		t.Errorf("exit %d, stderr %q", res.Code, res.Stderr)
-	}
-	for _, want := range []string{"Inspect:\n", "Operate:\n", "Set up:\n", "kubectl scylla status -n demo"} {
-		if !strings.Contains(res.Stdout, want) {
-			t.Errorf("help lacks %q:\n%s", want, res.Stdout)
+	for _, args := range [][]string{nil, {"help"}, {"--help"}} {
+		res := plugintest.Run{Args: args}.Do(t)
+		for _, want := range []string{"Inspect:\n", "Operate:\n", "Set up:\n", "kubectl scylla status -n demo", "-v, --version "} {
+			if res.Code != 0 || res.Stderr != "" || !strings.Contains(res.Stdout, want) {
+				t.Errorf("help by %q: exit %d, stderr %q, and lacks %q:\n%s", args, res.Code, res.Stderr, want, res.Stdout)
+			}
 		}
 	}
 }
@@ -80,8 +83,7 @@ func TestExamplesAreRealCommandLines(t *testing.T) {
 			}
 			found++
 			root := tree("kubectl-scylla")
-			words := shellWords(t, args)
-			sub, rest, err := root.Find(words)
+			sub, rest, err := root.Find(words(args))
 			if err != nil || sub == root {
 				t.Errorf("%s: example %q: no such command: %v", cmd.CommandPath(), line, err)
 				continue
@@ -100,42 +102,19 @@ func TestExamplesAreRealCommandLines(t *testing.T) {
 	})
 }
 
-// shellWords splits as far as our examples need it: quotes, and what a pipe or redirection ends.
-func shellWords(t *testing.T, line string) []string {
-	t.Helper()
-	var words []string
-	var word strings.Builder
-	quote, inWord := rune(0), false
-	flush := func() {
-		if inWord {
-			words = append(words, word.String())
+// words splits a line as a shell does: at spaces but not within quotes, up to what a pipe, a redirection or a bracket ends.
+func words(line string) (out []string) {
+	for _, m := range regexp.MustCompile(`\S*?"[^"]*"\S*|\S*?'[^']*'\S*|\S+`).FindAllString(line, -1) {
+		if strings.ContainsAny(m[:1], "|>)") {
+			break
 		}
-		word.Reset()
-		inWord = false
-	}
-	for _, r := range line {
-		switch {
-		case quote != 0 && r == quote:
-			quote = 0
-		case quote != 0:
-			word.WriteRune(r)
-		case r == '\'' || r == '"':
-			quote, inWord = r, true
-		case r == ' ':
-			flush()
-		case r == '|' || r == '>' || r == ')':
-			flush()
-			return words
-		default:
-			word.WriteRune(r)
-			inWord = true
+		before, ended := strings.CutSuffix(m, ")")
+		out = append(out, strings.NewReplacer(`"`, "", `'`, "").Replace(before))
+		if ended {
+			break
 		}
 	}
-	if quote != 0 {
-		t.Fatalf("a quote is open in %q", line)
-	}
-	flush()
-	return words
+	return out
 }
 
 func TestEveryVerbSaysWhatItIs(t *testing.T) {
@@ -222,10 +201,99 @@ func TestRunsDoNotTouchEachOther(t *testing.T) {
 	}
 }
 
-// The controller is the image's program: the plugin names it and does not carry it.
-func TestControllerIsTheAgents(t *testing.T) {
-	r := plugintest.Run{Args: []string{"controller", "--namespaces", "demo"}}.Do(t)
-	if want := "controller is not part of the plugin: run scylla-agent controller --kubeconfig FILE"; r.Code != 2 || !strings.Contains(r.Stderr, want) {
-		t.Errorf("exit %d: %s", r.Code, r.Stderr)
+// TestHelpFitsOnOneScreen: 54 lines of 80 columns, and at most three examples. A command of an example is not broken, because it is copied; the root lists all commands.
+func TestHelpFitsOnOneScreen(t *testing.T) {
+	each(tree("kubectl-scylla"), func(cmd *cobra.Command) {
+		most := 54
+		if !cmd.HasParent() {
+			most = 70
+		}
+		args := append(strings.Fields(cmd.CommandPath())[2:], "--help")
+		text := plugintest.Run{Args: args}.Do(t).Stdout
+		if n := strings.Count(text, "\n"); n > most || n < 10 {
+			t.Errorf("%s: help has %d lines, want 10 to %d", cmd.CommandPath(), n, most)
+		}
+		examples := 0
+		for line := range strings.Lines(text) {
+			if strings.HasPrefix(line, "  # ") {
+				examples++
+			}
+			if len([]rune(line)) > 81 && !strings.HasPrefix(line, "  kubectl ") {
+				t.Errorf("%s: help is %d wide: %s", cmd.CommandPath(), len(line), line)
+			}
+		}
+		if examples > 3 {
+			t.Errorf("%s: help has %d examples, want the three that people type most", cmd.CommandPath(), examples)
+		}
+		if got, want := strings.Fields(text), strings.Fields(cmd.Long); cmd.Long != "" && !slices.Equal(got[:len(want)], want) {
+			t.Errorf("%s: help breaks or loses a word of its description:\n%s", cmd.CommandPath(), text)
+		}
+	})
+}
+
+// TestHelpNamesOnlyFlagsThatExist: the description of a command names its own flags; those of another command follow its name.
+func TestHelpNamesOnlyFlagsThatExist(t *testing.T) {
+	named := regexp.MustCompile(`\b\w*[ (,:.|]*--[a-z][a-z-]*`)
+	each(tree("kubectl-scylla"), func(cmd *cobra.Command) {
+		_ = cmd.InheritedFlags() // adds the root's flags
+		for _, text := range named.FindAllString(cmd.Long+"\n"+cmd.Use, -1) {
+			before, flag, _ := strings.Cut(text, "--")
+			if other, _, err := cmd.Root().Find(strings.FieldsFunc(before, notLetter)); err == nil && other != cmd.Root() && other.Flags().Lookup(flag) != nil {
+				continue
+			}
+			if cmd.Flags().Lookup(flag) == nil && text != "accept --from" { // demo: the verbs that read a sample
+				t.Errorf("%s has no --%s: %q", cmd.CommandPath(), flag, text)
+			}
+		}
+	})
+}
+
+func notLetter(r rune) bool { return !unicode.IsLetter(r) && r != '-' }
+
+// otherMeaning are the flags of one name that mean different things in different verbs, each with why; "VERB --FLAG" is one verb's exception.
+var otherMeaning = map[string]string{
+	"all":                           "status: all lines of the output; nodetool: all nodes; replace status: finished replacements as well",
+	"datacenter":                    "inject: a name that the manifest lacks; force-proceed: what is forced; check: what leaves",
+	"rack":                          "inject: a name that the manifest lacks; check: what leaves",
+	"undo":                          "inject and force-proceed revert different things",
+	"skip-check":                    "inject has one check to skip",
+	"inject --output":               "its formats depend on -f",
+	"install --output":              "its only format applies nothing",
+	"inject --timeout":              "limits one step, and not --wait, which inject does not have",
+	"inject --controller-namespace": "installs for this namespace",
+}
+
+// TestFlagsOfOneNameHaveOneText: what differs are lists of values, and what --wait waits for.
+func TestFlagsOfOneNameHaveOneText(t *testing.T) {
+	differs := regexp.MustCompile(`One of: .*|^Wait until .*, at most`)
+	first, used := map[string][2]string{}, map[string]bool{}
+	each(tree("kubectl-scylla"), func(cmd *cobra.Command) {
+		verb := strings.Join(strings.Fields(cmd.CommandPath())[2:], " ")
+		cmd.LocalNonPersistentFlags().VisitAll(func(f *pflag.Flag) {
+			if f.Name == "help" {
+				return
+			}
+			text := differs.ReplaceAllString(f.Usage, "")
+			before, again := first[f.Name]
+			if !again {
+				first[f.Name] = [2]string{verb, text}
+				return
+			}
+			if before[1] == text {
+				return
+			}
+			for _, name := range []string{f.Name, verb + " --" + f.Name, before[0] + " --" + f.Name} {
+				if otherMeaning[name] != "" {
+					used[name] = true
+					return
+				}
+			}
+			t.Errorf("--%s has two texts:\n%s: %s\n%s: %s", f.Name, before[0], before[1], verb, text)
+		})
+	})
+	for name := range otherMeaning {
+		if !used[name] {
+			t.Errorf("%s is no exception any more", name)
+		}
 	}
 }
