@@ -13,9 +13,12 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/rest"
 
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/plugin/cli"
 	"github.com/kubectl-scylla/kubectl-scylla/test/run/plugintest"
 )
@@ -83,19 +86,26 @@ func TestWhatTheLogSaysDecides(t *testing.T) {
 // That logs must not be read is a note, and the Pod's own words remain.
 func TestLogsThatMustNotBeReadAreANote(t *testing.T) {
 	t.Parallel()
-	denied := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+	denied := logServer(t, func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		w.WriteHeader(http.StatusForbidden)
 		_, _ = fmt.Fprint(w, `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Forbidden","code":403,"message":"pods is forbidden"}`)
-	}))
-	t.Cleanup(denied.Close)
-	text := plugintest.Run{Args: []string{"status", "demo", "-n", "demo"}, Objects: loops("").Objects(), Setup: func(d *cli.Deps) {
-		d.RESTConfig = func() (*rest.Config, error) { return &rest.Config{Host: denied.URL}, nil }
-	}}.Transcript(t)
+	})
+	text := flat(plugintest.Run{Args: []string{"status", "demo", "-n", "demo"}, Objects: loops("").Objects(), Setup: denied}.Transcript(t))
 	for _, want := range []string{"scylla exits with code 1, 14 restarts", "note: log of " + loggedBy + " not read: no permission; request verb get on resource pods/log"} {
-		if !strings.Contains(strings.Join(strings.Fields(text), " "), want) {
+		if !strings.Contains(text, want) {
 			t.Errorf("want %q in\n%s", want, text)
 		}
+	}
+}
+
+// logServer is an API server that answers for logs.
+func logServer(t *testing.T, answer http.HandlerFunc) func(*cli.Deps) {
+	t.Helper()
+	s := httptest.NewServer(answer)
+	t.Cleanup(s.Close)
+	return func(d *cli.Deps) {
+		d.RESTConfig = func() (*rest.Config, error) { return &rest.Config{Host: s.URL}, nil }
 	}
 }
 
@@ -123,6 +133,61 @@ func TestADirectoryOfMustGather(t *testing.T) {
 		got := plugintest.Run{Args: append(strings.Fields(args), "-n", "demo", "--from", dir)}.Do(t)
 		if !strings.Contains(got.Stdout, want) {
 			t.Errorf("%s: want %q in\n%s%s", args, want, got.Stdout, got.Stderr)
+		}
+	}
+}
+
+// A full volume has the command for its StorageClass, whether the reporter or ScyllaDB's log says that it is full.
+func TestAFullVolumeIsEnlargedByItsStorageClass(t *testing.T) {
+	t.Parallel()
+	class := func(name, provisioner string, expands any) *unstructured.Unstructured {
+		o := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "storage.k8s.io/v1", "kind": "StorageClass",
+			"metadata": map[string]any{"name": name}, "provisioner": provisioner}}
+		if expands != nil {
+			o.Object["allowVolumeExpansion"] = expands
+		}
+		return o
+	}
+	const grows = `kubectl patch pvc data-` + loggedBy + ` --type=merge -p '{"spec":{"resources":{"requests":{"storage":"150Gi"}}}}' -n demo`
+	for name, tc := range map[string]struct {
+		class    *unstructured.Unstructured
+		capacity string
+		want     []string
+		patches  bool
+	}{
+		"it allows it": {class("fast", "ebs.csi.aws.com", true), "100Gi", []string{
+			"enlarge PVC data-" + loggedBy + " (now 100Gi), which cannot be undone: StorageClass fast allows it; 150Gi is an example", grows,
+			"The template in StatefulSet demo-dc1-rack3 keeps the old size"}, true},
+		"it forbids it":        {class("fast", "ebs.csi.aws.com", nil), "100Gi", []string{"StorageClass fast does not allow PVC data-" + loggedBy, "nodetool " + loggedBy + " -n demo -- listsnapshots"}, false},
+		"local volumes":        {class("fast", "kubernetes.io/no-provisioner", true), "100Gi", []string{"has a local volume (StorageClass fast), which cannot be enlarged"}, false},
+		"it is not readable":   {class("other", "ebs.csi.aws.com", true), "100Gi", []string{"if its StorageClass fast allows expansion", "kubectl get pvc,storageclass -n demo"}, false},
+		"it is being enlarged": {class("fast", "ebs.csi.aws.com", true), "50Gi", []string{"is being enlarged from 50Gi to 100Gi", "kubectl describe pvc data-" + loggedBy}, false},
+	} {
+		loop := loops("storage_io_error (Storage I/O error: 28: No space left on device)")
+		full := plugintest.New(3, 1).Says(func(n plugintest.Node, said *api.NodeStatusReport) {
+			if n.Name == loggedBy {
+				said.DiskUsedPercent = new(int32(95))
+			}
+		})
+		full.Add(&corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: "demo", Name: "data-" + loggedBy}, Spec: corev1.PersistentVolumeClaimSpec{VolumeName: "pv-3", StorageClassName: new("fast")}})
+		for what, c := range map[string]*plugintest.Cluster{"log": loop, "reporter": full} {
+			t.Run(name+"/"+what, func(t *testing.T) {
+				t.Parallel()
+				objects := append(edit(c.Objects(), "", func(p *corev1.PersistentVolumeClaim) {
+					p.Labels = map[string]string{api.LabelCluster: "demo"}
+					p.Spec.Resources.Requests = corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("100Gi")}
+					p.Status = corev1.PersistentVolumeClaimStatus{Phase: corev1.ClaimBound, Capacity: corev1.ResourceList{corev1.ResourceStorage: resource.MustParse(tc.capacity)}}
+				}), tc.class)
+				text := printed(t, objects, "status demo", "status demo --from "+plugintest.Save(t, objects))
+				for _, want := range tc.want {
+					if strings.Count(text, want) < 2 {
+						t.Errorf("want %q in\n%s", want, text)
+					}
+				}
+				if strings.Contains(text, "patch pvc") != tc.patches || !strings.Contains(strings.ToLower(text), "do not delete files on the volume") || strings.Contains(text, "scylla replace ") {
+					t.Errorf("patches: want %t in\n%s", tc.patches, text)
+				}
+			})
 		}
 	}
 }

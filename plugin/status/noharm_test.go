@@ -19,66 +19,6 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/test/run/plugintest"
 )
 
-// TestNoHarm4OnlyAHostIDOfOurOwnRackIsRemoved: a node that lives elsewhere and is DOWN for a moment must never be named for removenode, which bans it.
-func TestNoHarm4OnlyAHostIDOfOurOwnRackIsRemoved(t *testing.T) {
-	const gone = "demo-dc1-rack4-0"
-	lost := func(ago time.Duration, members int) *plugintest.Cluster {
-		return plugintest.New(4, members).DownSince(gone, ago)
-	}
-	places := func(change func(*api.NodePlace)) *plugintest.Cluster {
-		return lost(time.Hour, 2).Says(func(_ plugintest.Node, said *api.NodeStatusReport) {
-			for i := range said.Places {
-				change(&said.Places[i])
-			}
-		})
-	}
-	service := func(namespace, cluster string) client.Object {
-		return &corev1.Service{ObjectMeta: metav1.ObjectMeta{
-			Namespace: namespace, Name: "other-dc2-rack1-0", Labels: map[string]string{api.LabelCluster: cluster},
-			Annotations: map[string]string{api.AnnotationHostID: lost(0, 2).Node(gone).HostID},
-		}}
-	}
-	unknown := lost(time.Hour, 2).Says(func(_ plugintest.Node, said *api.NodeStatusReport) {
-		said.ObservedNodes = append(said.ObservedNodes, api.ObservedNodeStatusReport{HostID: "f00d0000-5ea1-4d00-8000-000000000001", Status: api.NodeStatusUp})
-	})
-	for name, tc := range map[string]struct {
-		objects []client.Object
-		removes bool
-		want    string
-	}{
-		"every evidence":                {objects: lost(time.Hour, 2).Leftover(gone), removes: true},
-		"DOWN for five seconds":         {objects: lost(5*time.Second, 2).Leftover(gone), want: "must have shown it DOWN for 5m"},
-		"its place is not known":        {objects: lost(time.Hour, 2).Says(func(_ plugintest.Node, said *api.NodeStatusReport) { said.Places = nil }).Leftover(gone), want: "its datacenter and rack are unknown"},
-		"a second datacenter":           {objects: places(func(p *api.NodePlace) { p.Datacenter = "dc2" }).Leftover(gone), want: "it is in datacenter dc2"},
-		"a rack without a member here":  {objects: places(func(p *api.NodePlace) { p.Rack = "rack9" }).Leftover(gone), want: "it is in datacenter dc1, rack rack9, which has no member here"},
-		"another unknown host ID is UP": {objects: unknown.NoReports().Leftover(gone), want: "f00d0000-5ea1-4d00-8000-000000000001 is also listed"},
-		"a Service in another namespace records it": {
-			objects: append(lost(time.Hour, 2).Leftover(gone), service("other", "other")), want: "Service other/other-dc2-rack1-0 records it",
-		},
-		"a Service of another cluster here records it": {
-			objects: append(lost(time.Hour, 2).Leftover(gone), service("demo", "other")), want: "Service demo/other-dc2-rack1-0 records it",
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			id := lost(0, 2).Node(gone).HostID
-			var all strings.Builder
-			for _, args := range [][]string{{"status", "demo", "--all"}, {"status", "demo", "-o", "json"}, {"describe", id}, {"report", "demo", "-o", "wide"}, {"replace", "status"}} {
-				all.WriteString(plugintest.Run{Args: append(args, "-n", "demo"), Objects: tc.objects}.Transcript(t))
-			}
-			got := strings.Join(strings.Fields(strings.ReplaceAll(all.String(), "\\\n", "")), " ")
-			if removes := strings.Contains(got, "removenode"); removes != tc.removes {
-				t.Errorf("removenode named: %t, want %t\n%s", removes, tc.removes, all.String())
-			}
-			if !strings.Contains(got, tc.want) {
-				t.Errorf("want %q in\n%s", tc.want, all.String())
-			}
-			if elsewhere := strings.HasPrefix(tc.want, "Service ") || strings.HasPrefix(tc.want, "it is of "); elsewhere && !strings.Contains(got, "remote add") {
-				t.Errorf("want remote add in\n%s", all.String())
-			}
-		})
-	}
-}
-
 // onlyDown is a cluster whose one node has been DOWN for an hour, with its claim on a volume that can be used on the Kubernetes node disk alone, or anywhere.
 func onlyDown(member, disk string) *plugintest.Cluster {
 	c := plugintest.New(4, 1).DownSince(member, time.Hour)
@@ -113,66 +53,48 @@ func machine(name string, ready corev1.ConditionStatus, since time.Duration, cor
 	}
 }
 
-// TestNoHarm5AVolumeOnAReadyKubernetesNodeIsNotReplaced: replace is named only where the machine with the volume is gone, or has been away for long.
+// TestNoHarm5AVolumeOnAReadyKubernetesNodeIsNotReplaced: replace is named only where the machine with the volume is gone.
 func TestNoHarm5AVolumeOnAReadyKubernetesNodeIsNotReplaced(t *testing.T) {
-	const member = "demo-dc1-rack3-0"
-	on := func(c *plugintest.Cluster, name string) *plugintest.Cluster {
+	const (
+		member   = "demo-dc1-rack3-0"
+		uncordon = "uncordon a Kubernetes node that can use its volume, when its maintenance is finished; no data is lost: kubectl get nodes"
+		away     = "check Kubernetes node disk and bring it back: kubectl describe node disk"
+	)
+	on := func(name string) *plugintest.Cluster {
+		c := onlyDown(member, "disk")
 		c.Pod(member).Spec.NodeName = name
 		return c
 	}
-	id := plugintest.New(4, 1).Node(member).HostID
-	replace := "kubectl scylla replace " + id
+	waits := func(disk string) *plugintest.Cluster { return pending(onlyDown(member, disk)) }
+	ready, unknown := corev1.ConditionTrue, corev1.ConditionUnknown
+	replace := "kubectl scylla replace " + plugintest.New(4, 1).Node(member).HostID
 	for name, tc := range map[string]struct {
-		cluster  *plugintest.Cluster
-		want     string
-		replaces bool
-		refused  string // of replace
+		cluster *plugintest.Cluster
+		want    string
+		refused string // of replace
 	}{
 		"its volume is on a cordoned Kubernetes node": {
-			cluster: pending(onlyDown(member, "disk")).Add(machine("disk", corev1.ConditionTrue, time.Hour, true)), want: "when its maintenance is finished: kubectl uncordon disk",
-			refused: "kubectl uncordon disk",
-		},
+			waits("disk").Add(machine("disk", ready, time.Hour, true)), "when its maintenance is finished: kubectl uncordon disk", "kubectl uncordon disk"},
 		"its volume is on a Ready Kubernetes node": {
-			cluster: pending(onlyDown(member, "disk")).Add(machine("disk", corev1.ConditionTrue, time.Hour, false)),
-			want:    "uncordon a Kubernetes node that can use its volume, when its maintenance is finished; no data is lost: kubectl get nodes", refused: "1 node(s) were unschedulable, and its volume is intact",
-		},
-		"its volume can move": {
-			cluster: pending(onlyDown(member, "")), want: "uncordon a Kubernetes node that can use its volume, when its maintenance is finished; no data is lost: kubectl get nodes", refused: "and its volume is intact",
-		},
-		"nobody can say where its volume is": {
-			cluster: pending(plugintest.New(4, 1).DownSince(member, time.Hour)), want: "uncordon a Kubernetes node that can use its volume, when its maintenance is finished; no data is lost: kubectl get nodes",
-		},
-		"its volume is on a Kubernetes node that was deleted": {cluster: pending(onlyDown(member, "disk")), want: replace, replaces: true},
-		"its volume is on a Kubernetes node that is away for a minute": {
-			cluster: pending(onlyDown(member, "disk")).Add(machine("disk", corev1.ConditionUnknown, time.Minute, false)), want: "check Kubernetes node disk and bring it back: kubectl describe node disk",
-		},
-		"its volume is on a Kubernetes node that is away for long": {
-			cluster: pending(onlyDown(member, "disk")).Add(machine("disk", corev1.ConditionUnknown, time.Hour, false)), want: "check Kubernetes node disk and bring it back: kubectl describe node disk",
-		},
-		"its Pod is on a Kubernetes node that is away for a minute": {
-			cluster: on(onlyDown(member, "disk"), "disk").Add(machine("disk", corev1.ConditionUnknown, time.Minute, false)), want: "check Kubernetes node disk and bring it back: kubectl describe node disk",
-		},
-		"its Pod is on a Kubernetes node that is away for long": {
-			cluster: on(onlyDown(member, "disk"), "disk").Add(machine("disk", corev1.ConditionUnknown, time.Hour, false)), want: "check Kubernetes node disk and bring it back: kubectl describe node disk",
-		},
+			waits("disk").Add(machine("disk", ready, time.Hour, false)), uncordon, "1 node(s) were unschedulable, and its volume is intact"},
+		"its volume can move":                                          {waits(""), uncordon, "and its volume is intact"},
+		"nobody can say where its volume is":                           {pending(plugintest.New(4, 1).DownSince(member, time.Hour)), uncordon, ""},
+		"its volume is on a Kubernetes node that was deleted":          {waits("disk"), replace, ""},
+		"its volume is on a Kubernetes node that is away for a minute": {waits("disk").Add(machine("disk", unknown, time.Minute, false)), away, ""},
+		"its volume is on a Kubernetes node that is away for long":     {waits("disk").Add(machine("disk", unknown, time.Hour, false)), away, ""},
+		"its Pod is on a Kubernetes node that is away for a minute":    {on("disk").Add(machine("disk", unknown, time.Minute, false)), away, ""},
+		"its Pod is on a Kubernetes node that is away for long":        {on("disk").Add(machine("disk", unknown, time.Hour, false)), away, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			shown := func(args ...string) string {
-				text := plugintest.Run{Args: append(args, "-n", "demo"), Objects: tc.cluster.Objects()}.Transcript(t)
-				return strings.Join(strings.Fields(strings.ReplaceAll(text, "\\\n", "")), " ")
+			status := printed(t, tc.cluster.Objects(), "status demo --all", "describe "+member)
+			if replaces := tc.want == replace; !strings.Contains(status, tc.want) || strings.Contains(status, replace) != replaces {
+				t.Errorf("want %q, and replace named %t, in\n%s", tc.want, replaces, status)
 			}
-			status := shown("status", "demo", "--all") + shown("describe", member)
-			if !strings.Contains(status, tc.want) {
-				t.Errorf("want %q in\n%s", tc.want, status)
-			}
-			if got := strings.Contains(status, replace); got != tc.replaces {
-				t.Errorf("replace named: %t, want %t\n%s", got, tc.replaces, status)
-			}
-			plan := shown("replace", member, "--dry-run=client")
+			plan := printed(t, tc.cluster.Objects(), "replace "+member+" --dry-run=client")
 			if !strings.Contains(plan, tc.refused) || tc.refused != "" && !strings.Contains(plan, "Refused") {
 				t.Errorf("want %q in\n%s", tc.refused, plan)
 			}
-			if tc.replaces && strings.Contains(plan, "just-started failed") {
+			if tc.want == replace && strings.Contains(plan, "just-started failed") {
 				t.Errorf("replace is named and takes the Pod for one that starts:\n%s", plan)
 			}
 		})
@@ -185,26 +107,10 @@ func TestNoHarm9ARackThatIsAwayIsOneCauseEverywhere(t *testing.T) {
 	waits := c.Newcomer("dc1", "rack1", 2)
 	objects := c.Objects()
 	const want = "do not replace any node while the whole rack is DOWN"
-	for _, args := range [][]string{
-		{"status", "demo", "--all"}, {"barrier", waits}, {"describe", "demo-dc1-rack3-0"}, {"report", "demo", "-o", "wide"}, {"replace", "demo-dc1-rack3-0", "--dry-run=client"},
-	} {
-		text := plugintest.Run{Args: append(args, "-n", "demo"), Objects: objects}.Transcript(t)
-		got := strings.Join(strings.Fields(strings.ReplaceAll(text, "\\\n", "")), " ")
-		if !strings.Contains(got, want) || strings.Contains(got, "kubectl scylla replace 3") {
-			t.Errorf("%v: want %q and no replace in\n%s", args, want, text)
-		}
+	for _, line := range []string{"status demo --all", "barrier " + waits, "describe demo-dc1-rack3-0", "report demo -o wide", "replace demo-dc1-rack3-0 --dry-run=client"} {
+		shows(t, objects, line, []string{want}, "kubectl scylla replace 3")
 	}
-	in := cluster.Objects{Key: cluster.Key{Namespace: "demo", Name: "demo"}, Read: cluster.KindServices | cluster.KindPods | cluster.KindStatefulSets}
-	for _, o := range objects {
-		switch o := o.(type) {
-		case *corev1.Service:
-			in.Services = append(in.Services, *o)
-		case *corev1.Pod:
-			in.Pods = append(in.Pods, *o)
-		case *appsv1.StatefulSet:
-			in.StatefulSets = append(in.StatefulSets, *o)
-		}
-	}
+	in := plugintest.Objects(cluster.Key{Namespace: "demo", Name: "demo"}, objects)
 	if condition, n := view.Replaceable(cluster.New(in, cluster.SourceAnnotation, plugintest.Now)); n != 0 {
 		t.Errorf("condition NodeReplaceable names %d nodes: %s", n, words.Text(condition.Message))
 	}
@@ -230,9 +136,9 @@ func TestNoHarm14StatusPrintsNoReplaceThatReplaceRefuses(t *testing.T) {
 					at.LastTransitionTime = metav1.NewTime(plugintest.Now.Add(-time.Hour))
 				}
 			}
-			status := plugintest.Run{Args: []string{"status", "demo", "-n", "demo"}, Objects: c.Objects()}.Transcript(t)
+			status := printed(t, c.Objects(), "status demo")
 			plan := plugintest.Run{Args: []string{"replace", member, "-n", "demo", "--dry-run=client"}, Objects: c.Objects()}.Transcript(t)
-			named := strings.Contains(strings.ReplaceAll(status, "\\\n", ""), "kubectl scylla replace "+c.Node(member).HostID)
+			named := strings.Contains(status, "kubectl scylla replace "+c.Node(member).HostID)
 			if named != tc.named {
 				t.Errorf("replace named: %t, want %t\n%s", named, tc.named, status)
 			}
@@ -245,39 +151,31 @@ func TestNoHarm14StatusPrintsNoReplaceThatReplaceRefuses(t *testing.T) {
 
 // TestNoHarm15TheOnlyMemberLostItsVolume: no controller and no wait brings the data back, so status and barrier say that it is gone and what is to be decided.
 func TestNoHarm15TheOnlyMemberLostItsVolume(t *testing.T) {
-	const member = "demo-dc1-rack1-0"
-	lone := func(racks int, empty bool) *plugintest.Cluster {
-		c := plugintest.New(racks, 1).NoRow(member)
-		model := plugintest.New(1, 1)
-		waiting := model.Pod(model.Newcomer("dc1", "rack1", 1)).Status
+	const member, gone, decide = "demo-dc1-rack1-0", "the data of the cluster is lost", "kubectl scylla init reset demo -n demo"
+	lone := func(racks int, barrier string) []client.Object {
+		c, model := plugintest.New(racks, 1).NoRow(member), plugintest.New(1, 1)
 		p := c.Pod(member)
-		p.Status, p.Annotations = waiting, map[string]string{}
-		if empty {
-			p.Annotations[api.AnnotationBarrier] = `{"emptyVolume":true}`
+		p.Status, p.Annotations = model.Pod(model.Newcomer("dc1", "rack1", 1)).Status, map[string]string{}
+		if barrier != "" {
+			p.Annotations[api.AnnotationBarrier] = barrier
 		}
-		return c
+		return c.Objects()
 	}
-	const gone, decide = "the data of the cluster is lost", "kubectl scylla init reset demo -n demo"
-	for name, tc := range map[string]struct {
-		cluster *plugintest.Cluster
+	for _, tc := range map[string]struct {
+		objects []client.Object
 		want    bool
 	}{
-		"its barrier found the volume empty":           {lone(1, true), true},
-		"nobody has looked at its volume":              {lone(1, false), false},
-		"other members have joined, and have its data": {lone(3, true), false},
+		"its barrier found the volume empty":           {lone(1, `{"emptyVolume":true}`), true},
+		"nobody has looked at its volume":              {lone(1, ""), false},
+		"other members have joined, and have its data": {lone(3, `{"emptyVolume":true}`), false},
 	} {
-		t.Run(name, func(t *testing.T) {
-			for _, args := range [][]string{{"status", "demo"}, {"barrier", member}} {
-				text := plugintest.Run{Args: append(args, "-n", "demo"), Objects: tc.cluster.Objects()}.Transcript(t)
-				got := strings.Join(strings.Fields(strings.ReplaceAll(text, "\\\n", "")), " ")
-				if strings.Contains(got, gone) != tc.want || strings.Contains(got, decide) != tc.want {
-					t.Errorf("%v: data gone and decision: want %t in\n%s", args, tc.want, text)
-				}
-				if tc.want && strings.Contains(got, "check that the controller") {
-					t.Errorf("%v names the controller:\n%s", args, text)
-				}
+		for _, line := range []string{"status demo", "barrier " + member} {
+			if tc.want {
+				shows(t, tc.objects, line, []string{gone, decide}, "check that the controller")
+			} else {
+				shows(t, tc.objects, line, nil, gone, decide)
 			}
-		})
+		}
 	}
 }
 
@@ -308,96 +206,61 @@ func TestNoHarm19CommandsNameTheContainer(t *testing.T) {
 		"two clusters":            {split.Objects(), "-c db -- cqlsh"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			for _, o := range tc.objects {
-				switch o := o.(type) {
-				case *appsv1.StatefulSet:
-					o.Spec.Template.Spec.Containers[0].Name = "db"
-				case *corev1.Pod:
-					o.Spec.Containers[0].Name = "db"
-					for i := range o.Status.ContainerStatuses {
-						o.Status.ContainerStatuses[i].Name = "db"
-					}
+			edit(tc.objects, "", func(s *appsv1.StatefulSet) { s.Spec.Template.Spec.Containers[0].Name = "db" })
+			edit(tc.objects, "", func(p *corev1.Pod) {
+				p.Spec.Containers[0].Name = "db"
+				for i := range p.Status.ContainerStatuses {
+					p.Status.ContainerStatuses[i].Name = "db"
 				}
-			}
-			var all strings.Builder
-			for _, args := range [][]string{{"status", "demo", "--all"}, {"status", "demo", "-o", "json"}, {"describe", gone}, {"replace", "status"}} {
-				all.WriteString(plugintest.Run{Args: append(args, "-n", "demo"), Objects: tc.objects}.Transcript(t))
-			}
-			got := strings.Join(strings.Fields(strings.ReplaceAll(all.String(), "\\\n", "")), " ")
+			})
+			got := printed(t, tc.objects, "status demo --all", "status demo -o json", "describe "+gone, "replace status")
 			if strings.Contains(got, "-c scylla ") || !strings.Contains(got, tc.want) {
-				t.Errorf("want %q, and -c scylla nowhere, in\n%s", tc.want, all.String())
+				t.Errorf("want %q, and -c scylla nowhere, in\n%s", tc.want, got)
 			}
 		})
 	}
 }
 
 // TestNoHarm33WhatKubernetesSaysOfAPodComesFirst: the reason in the Pod's status is the cause, its step names what to change, and DOWN for an hour is no
-// reason to replace the node.
+// reason to replace the node. internal/diagnosis has all causes.
 func TestNoHarm33WhatKubernetesSaysOfAPodComesFirst(t *testing.T) {
 	const member = "demo-dc1-rack3-0"
-	waiting := func(reason, message string) corev1.ContainerState {
-		return corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: reason, Message: message}}
-	}
-	ended := func(code int32, reason string) corev1.ContainerState {
-		return corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: code, Reason: reason, FinishedAt: metav1.NewTime(plugintest.Now.Add(-time.Minute))}}
-	}
-	looping := waiting("CrashLoopBackOff", "back-off 5m0s restarting failed container")
-	const look = "kubectl describe pod " + member + " -n demo"
+	const look, image = "kubectl describe pod " + member + " -n demo", "fix the name of the image in StatefulSet"
+	const looping = "CrashLoopBackOff"
 	for name, tc := range map[string]struct {
-		is, was corev1.ContainerState
-		change  func(*corev1.Pod)
-		want    []string
+		reason, message string
+		ended           int32
+		want            []string
 	}{
-		"ErrImagePull":      {is: waiting("ErrImagePull", "not found"), want: []string{"container scylla cannot pull its image", "(ErrImagePull): not found", "fix the name of the image in StatefulSet", look}},
-		"ImagePullBackOff":  {is: waiting("ImagePullBackOff", ""), want: []string{"(ImagePullBackOff)", "its pull Secret", look}},
-		"InvalidImageName":  {is: waiting("InvalidImageName", ""), want: []string{"(InvalidImageName)", "fix the name of the image", look}},
-		"a missing Secret":  {is: waiting("CreateContainerConfigError", `secret "x" not found`), want: []string{`(CreateContainerConfigError): secret "x" not found`, "create the missing Secret", look}},
-		"a missing command": {is: waiting("CreateContainerError", "no command specified"), want: []string{"cannot be started (CreateContainerError): no command specified", "check the Events of its Pod", look}},
-		"RunContainerError": {is: waiting("RunContainerError", ""), want: []string{"cannot be started (RunContainerError)", look}},
-		"a new reason":      {is: waiting("SomethingNew", "in its own words"), want: []string{"(SomethingNew): in its own words", look}},
-		"OOMKilled":         {is: looping, was: ended(137, "OOMKilled"), want: []string{"exceeded its memory limit (OOMKilled, 9 restarts)", "raise the memory limit of container scylla", look}},
-		"fs.aio-max-nr":     {is: looping, was: ended(7, "Error"), want: []string{"scylla exits with code 7, 9 restarts", "kubectl logs " + member + " -c scylla --previous -n demo", "do not replace it yet"}},
-		"evicted": {
-			want: []string{"its Pod was evicted: The node was low on resource: ephemeral-storage", "free ephemeral-storage on Kubernetes node disk; its StatefulSet then creates the Pod again"},
-			change: func(p *corev1.Pod) {
-				p.Status.Phase, p.Status.Reason, p.Status.Message = corev1.PodFailed, "Evicted", "The node was low on resource: ephemeral-storage"
-			},
-		},
-		"an init container": {
-			is: waiting("PodInitializing", ""), want: []string{"init container scylladb-bootstrap-barrier cannot pull its image", look},
-			change: func(p *corev1.Pod) {
-				p.Status.Phase = corev1.PodPending
-				for i := range p.Status.InitContainerStatuses {
-					if st := &p.Status.InitContainerStatuses[i]; st.Name == api.ContainerBarrier {
-						st.State, st.LastTerminationState = waiting("ImagePullBackOff", ""), corev1.ContainerState{}
-					}
-				}
-			},
-		},
+		"an image":          {"ErrImagePull", "not found", 0, []string{"container scylla cannot pull its image", "(ErrImagePull): not found", image, look}},
+		"ImagePullBackOff":  {"ImagePullBackOff", "", 0, []string{"(ImagePullBackOff)", "its pull Secret", look}},
+		"InvalidImageName":  {"InvalidImageName", "", 0, []string{"(InvalidImageName)", image, look}},
+		"a missing Secret":  {"CreateContainerConfigError", `secret "x" not found`, 0, []string{`(CreateContainerConfigError): secret "x" not found`, "create the missing Secret", look}},
+		"a missing command": {"CreateContainerError", "no command specified", 0, []string{"cannot be started (CreateContainerError): no command specified", "check the Events of its Pod", look}},
+		"RunContainerError": {"RunContainerError", "", 0, []string{"cannot be started (RunContainerError)", look}},
+		"a new reason":      {"SomethingNew", "in its own words", 0, []string{"(SomethingNew): in its own words", look}},
+		"OOMKilled":         {looping, "", 137, []string{"exceeded its memory limit (OOMKilled, 9 restarts)", "raise the memory limit of container scylla", look}},
+		"fs.aio-max-nr":     {looping, "", 7, []string{"scylla exits with code 7, 9 restarts", "kubectl logs " + member + " -c scylla --previous -n demo", "do not replace it yet"}},
+		"evicted": {"", "", 0, []string{"its Pod was evicted: The node was low on resource: ephemeral-storage",
+			"free ephemeral-storage on Kubernetes node disk; its StatefulSet then creates the Pod again"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := onlyDown(member, "disk").Add(machine("disk", corev1.ConditionTrue, time.Hour, false))
 			p := c.Pod(member)
 			p.Spec.NodeName = "disk"
-			for i := range p.Status.ContainerStatuses {
-				if st := &p.Status.ContainerStatuses[i]; st.Name == "scylla" {
-					st.Ready, st.RestartCount, st.State, st.LastTerminationState = false, 9, tc.is, tc.was
-				}
+			st := &p.Status.ContainerStatuses[0]
+			st.Ready, st.RestartCount, st.State, st.LastTerminationState = false, 9, corev1.ContainerState{}, corev1.ContainerState{}
+			if tc.reason == "" {
+				p.Status.Phase, p.Status.Reason, p.Status.Message = corev1.PodFailed, "Evicted", "The node was low on resource: ephemeral-storage"
+			} else {
+				st.State.Waiting = &corev1.ContainerStateWaiting{Reason: tc.reason, Message: tc.message}
 			}
-			if tc.change != nil {
-				tc.change(p)
+			if tc.ended > 0 {
+				st.LastTerminationState.Terminated = &corev1.ContainerStateTerminated{ExitCode: tc.ended, FinishedAt: metav1.NewTime(plugintest.Now.Add(-time.Minute)),
+					Reason: map[int32]string{137: "OOMKilled", 7: "Error"}[tc.ended]}
 			}
-			for _, args := range [][]string{{"status", "demo", "--all"}, {"describe", member}, {"report", "demo", "-o", "wide"}} {
-				text := plugintest.Run{Args: append(args, "-n", "demo"), Objects: c.Objects()}.Transcript(t)
-				got := strings.Join(strings.Fields(strings.ReplaceAll(text, "\\\n", "")), " ")
-				if strings.Contains(got, "scylla replace ") {
-					t.Errorf("%v: a replacement is named:\n%s", args, text)
-				}
-				for _, want := range tc.want {
-					if args[0] == "status" && !strings.Contains(got, want) {
-						t.Errorf("%v: want %q in\n%s", args, want, text)
-					}
-				}
+			for line, want := range map[string][]string{"status demo --all": tc.want, "describe " + member: nil, "report demo -o wide": nil} {
+				shows(t, c.Objects(), line, want, "scylla replace ")
 			}
 		})
 	}

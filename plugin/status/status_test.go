@@ -6,15 +6,16 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"fmt"
+	"errors"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
+	"charm.land/lipgloss/v2"
+	"github.com/itchyny/gojq"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -28,10 +29,53 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/show"
 	"github.com/kubectl-scylla/kubectl-scylla/plugin/cli"
-	"github.com/kubectl-scylla/kubectl-scylla/test/run/output"
 	"github.com/kubectl-scylla/kubectl-scylla/test/run/plugintest"
 )
+
+// flat is a text in one line, in which no command is broken.
+func flat(text string) string {
+	return strings.Join(strings.Fields(strings.ReplaceAll(text, "\\\n", "")), " ")
+}
+
+// printed is what command lines print of objects in namespace demo, as flat gives it.
+func printed(t *testing.T, objects []client.Object, lines ...string) string {
+	t.Helper()
+	var all strings.Builder
+	for _, line := range lines {
+		all.WriteString(plugintest.Run{Args: append(strings.Fields(line), "-n", "demo"), Objects: objects}.Transcript(t))
+	}
+	return flat(all.String())
+}
+
+const exit0, exit3 = "-- exit 0 --", "-- exit 3 --"
+
+// shows checks that all of has is in what a command line prints of objects in namespace demo, and nothing of not.
+func shows(t *testing.T, objects []client.Object, line string, has []string, not ...string) {
+	t.Helper()
+	got := printed(t, objects, line)
+	for _, text := range has {
+		if !strings.Contains(got, text) {
+			t.Errorf("no %q in\n%s", text, got)
+		}
+	}
+	for _, text := range not {
+		if strings.Contains(got, text) {
+			t.Errorf("%q in\n%s", text, got)
+		}
+	}
+}
+
+// edit changes the objects of one kind, or only the one of that name.
+func edit[T client.Object](objects []client.Object, name string, change func(T)) []client.Object {
+	for _, o := range objects {
+		if x, is := o.(T); is && (name == "" || o.GetName() == name) {
+			change(x)
+		}
+	}
+	return objects
+}
 
 func demoDown() *plugintest.Cluster {
 	c := plugintest.New(3, 1).Down("demo-dc1-rack3-0")
@@ -53,26 +97,20 @@ func stabilising(t *testing.T) *plugintest.Cluster {
 }
 
 func TestStatus(t *testing.T) {
-	healthy, down := plugintest.New(3, 1), demoDown()
+	whole, down := healthy(), demoDown()
 	maintained := plugintest.New(3, 1).Maintenance("demo-dc1-rack2-0", 52*time.Hour)
 	other := plugintest.NewNamed("prod", "analytics", "eu", 2, 1)
-	two := append(healthy.Objects(), plugintest.NewNamed("demo", "second", "dc1", 1, 2).Down("second-dc1-rack1-1").Objects()...)
-	everywhere := append(healthy.Objects(), other.Objects()...)
-	forbidden := func(resource string) error {
-		return apierrors.NewForbidden(schema.GroupResource{Resource: resource}, "", fmt.Errorf(`User "bob" cannot list resource %q in API group "" in the namespace "demo"`, resource))
-	}
+	two := append(whole.Objects(), plugintest.NewNamed("demo", "second", "dc1", 1, 2).Down("second-dc1-rack1-1").Objects()...)
+	everywhere := append(whole.Objects(), other.Objects()...)
 	noPods := interceptor.Funcs{List: func(ctx context.Context, c client.WithWatch, list client.ObjectList, opts ...client.ListOption) error {
 		if _, ok := list.(*corev1.PodList); ok {
-			return forbidden("pods")
+			return apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, "", errors.New(`User "bob" cannot list resource "pods" in API group "" in the namespace "demo"`))
 		}
 		return c.List(ctx, list, opts...)
 	}}
-	nothing := interceptor.Funcs{List: func(context.Context, client.WithWatch, client.ObjectList, ...client.ListOption) error {
-		return forbidden("services")
-	}}
 	wide := cli.Terminal{Out: true, Width: 120, Height: 40}
 	cases := map[string]plugintest.Run{
-		"healthy":                            {Args: []string{"status", "-n", "demo"}, Objects: healthy.Objects()},
+		"healthy":                            {Args: []string{"status", "-n", "demo"}, Objects: whole.Objects()},
 		"a newcomer while all must stay UP":  {Args: []string{"status", "-n", "demo"}, Objects: stabilising(t).Objects()},
 		"not healthy":                        {Args: []string{"status", "demo", "-n", "demo"}, Objects: down.Objects()},
 		"not healthy on a terminal":          {Args: []string{"status", "demo", "-n", "demo"}, Objects: down.Objects(), Terminal: wide},
@@ -87,33 +125,17 @@ func TestStatus(t *testing.T) {
 		"a list as json":                     {Args: []string{"status", "-n", "demo", "-l", "scylla/cluster=demo", "-o", "jsonpath={.kind} {.items[*].metadata.name}"}, Objects: two},
 		"several clusters in a namespace":    {Args: []string{"status", "-n", "demo"}, Objects: two},
 		"all namespaces":                     {Args: []string{"status", "-A"}, Objects: everywhere},
-		"an unknown format":                  {Args: []string{"status", "-n", "demo", "-o", "xml"}, Objects: healthy.Objects()},
-		"a broken template":                  {Args: []string{"status", "-n", "demo", "-o", "jsonpath={.nodes["}, Objects: healthy.Objects()},
-		"an unknown source":                  {Args: []string{"status", "-n", "demo", "--source", "guess"}, Objects: healthy.Objects()},
-		"an unknown cluster":                 {Args: []string{"status", "dmo", "-n", "demo"}, Objects: healthy.Objects()},
-		"an empty namespace":                 {Args: []string{"status", "-n", "prdo"}, Objects: everywhere},
-		"nothing anywhere":                   {Args: []string{"status", "-A"}, Objects: []client.Object{&corev1.Service{}}[:0:0], Client: plugintest.NewClient(nil, interceptor.Funcs{})},
-		"a selector that fits nothing":       {Args: []string{"status", "-n", "demo", "-l", "team=x"}, Objects: healthy.Objects()},
-		"a selector that cannot be read":     {Args: []string{"status", "-n", "demo", "-l", "a in ("}, Objects: healthy.Objects()},
-		"a name and a selector":              {Args: []string{"status", "demo", "-n", "demo", "-l", "a=b"}, Objects: healthy.Objects()},
-		"too many names":                     {Args: []string{"status", "a", "b"}, Objects: healthy.Objects()},
-		"an unknown flag":                    {Args: []string{"status", "--colour"}, Objects: healthy.Objects()},
-		"a timeout that nothing waits for":   {Args: []string{"status", "-n", "demo", "--timeout", "1m"}, Objects: healthy.Objects()},
-		"watch and wait":                     {Args: []string{"status", "-n", "demo", "--watch", "--wait"}, Objects: healthy.Objects()},
+		"an unknown cluster":                 {Args: []string{"status", "dmo", "-n", "demo"}, Objects: whole.Objects()},
+		"a selector that fits nothing":       {Args: []string{"status", "-n", "demo", "-l", "team=x"}, Objects: whole.Objects()},
+		"a selector that cannot be read":     {Args: []string{"status", "-n", "demo", "-l", "a in ("}, Objects: whole.Objects()},
+		"a name and a selector":              {Args: []string{"status", "demo", "-n", "demo", "-l", "a=b"}, Objects: whole.Objects()},
+		"a timeout that nothing waits for":   {Args: []string{"status", "-n", "demo", "--timeout", "1m"}, Objects: whole.Objects()},
 		"wait without time":                  {Args: []string{"status", "demo", "-n", "demo", "--wait", "--timeout", "0"}, Objects: down.Objects()},
-		"partial: Pods may not be listed":    {Args: []string{"status", "-n", "demo"}, Objects: healthy.Objects(), Funcs: noPods},
-		"nothing may be listed":              {Args: []string{"status", "-n", "demo"}, Objects: healthy.Objects(), Funcs: nothing},
+		"partial: Pods may not be listed":    {Args: []string{"status", "-n", "demo"}, Objects: whole.Objects(), Funcs: noPods},
 		"a cluster that begins":              {Args: []string{"status", "-n", "demo"}, Objects: begins()},
 		"a report older than the members":    {Args: []string{"status", "-n", "demo"}, Objects: older(plugintest.New(3, 1))},
 		"a silent controller":                {Args: []string{"status", "-n", "demo"}, Objects: kept(plugintest.New(3, 1), 10*time.Minute)},
-		"live with saved objects":            {Args: []string{"status", "--from", "x.yaml", "--source", "live"}},
-		"a file that is not there":           {Args: []string{"status", "--from", "nowhere.yaml"}},
-		"a file without a cluster":           {Args: []string{"status", "--from", "-"}, Stdin: "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\n"},
 		"a file that is not YAML":            {Args: []string{"status", "--from", "-"}, Stdin: "a: [\n"},
-		"watching saved objects":             {Args: []string{"status", "--from", "-", "--watch"}, Stdin: "{}"},
-		"no kubeconfig":                      {Args: []string{"status"}},
-		"an unknown context":                 {Args: []string{"status", "--context", "nowhere", "--server", "https://127.0.0.1:1"}},
-		"an API server that is not there":    {Args: []string{"status", "--server", "https://127.0.0.1:1"}},
 	}
 	plugintest.Screens(t, cases, plugintest.Run.Transcript)
 }
@@ -168,83 +190,52 @@ func older(c *plugintest.Cluster) []client.Object {
 
 // kept is a cluster whose controller renewed its Lease that long ago.
 func kept(c *plugintest.Cluster, ago time.Duration) []client.Object {
-	return append(c.Objects(), &coordinationv1.Lease{
+	return append(c.Objects(), controllerLease(ago, api.AnnotationKeeps))
+}
+
+// controllerLease is that of our controller, which says this of cluster demo.
+func controllerLease(ago time.Duration, says string) *coordinationv1.Lease {
+	return &coordinationv1.Lease{
 		ObjectMeta: metav1.ObjectMeta{Namespace: cli.DefaultControllerNamespace, Name: api.LeaseName,
-			Annotations: map[string]string{api.AnnotationKeeps: api.KeepMark(c.Namespace, c.Name)}},
+			Annotations: map[string]string{says: api.KeepMark("demo", "demo")}},
 		Spec: coordinationv1.LeaseSpec{
 			HolderIdentity: new("kubectl-scylla-controller-0"), LeaseDurationSeconds: new(int32(15)), RenewTime: new(metav1.NewMicroTime(plugintest.Now.Add(-ago))),
 		},
-	})
+	}
 }
 
 // Nothing is healthy here that holds up a newcomer there.
 func TestHealthyIsWhatABarrierWouldSay(t *testing.T) {
-	lost := plugintest.New(3, 1)
+	lost := healthy()
 	lost.Ghost("demo-dc1-rack3-0")
+	objects := (*plugintest.Cluster).Objects
+	keeps := func(ago time.Duration) func(*plugintest.Cluster) []client.Object {
+		return func(c *plugintest.Cluster) []client.Object { return kept(c, ago) }
+	}
 	for name, c := range map[string]struct {
 		cluster *plugintest.Cluster
 		change  func(*plugintest.Cluster) []client.Object
-		healthy bool
+		code    int
 	}{
-		"all UP":                          {plugintest.New(3, 1), (*plugintest.Cluster).Objects, true},
-		"one DOWN":                        {plugintest.New(3, 1).Down("demo-dc1-rack2-0"), (*plugintest.Cluster).Objects, false},
-		"a row missing":                   {plugintest.New(3, 1).NoRow("demo-dc1-rack2-0"), (*plugintest.Cluster).Objects, false},
-		"a report older than the members": {plugintest.New(3, 1), older, false},
-		"a controller that is heard":      {plugintest.New(3, 1), func(c *plugintest.Cluster) []client.Object { return kept(c, time.Second) }, true},
-		"a silent controller":             {plugintest.New(3, 1), func(c *plugintest.Cluster) []client.Object { return kept(c, 10*time.Minute) }, false},
-		"a member without a Pod":          {lost, (*plugintest.Cluster).Objects, false},
-		"two datacenters, one DOWN":       {plugintest.New(2, 1).AddDatacenter("dc2", 2, 1).Down("demo-dc2-rack1-0"), (*plugintest.Cluster).Objects, false},
+		"all UP":                          {healthy(), objects, 0},
+		"one DOWN":                        {down(), objects, 3},
+		"a row missing":                   {healthy().NoRow("demo-dc1-rack2-0"), objects, 3},
+		"a report older than the members": {healthy(), older, 3},
+		"a controller that is heard":      {healthy(), keeps(time.Second), 0},
+		"a silent controller":             {healthy(), keeps(10 * time.Minute), 3},
+		"a member without a Pod":          {lost, objects, 3},
+		"two datacenters, one DOWN":       {plugintest.New(2, 1).AddDatacenter("dc2", 2, 1).Down("demo-dc2-rack1-0"), objects, 3},
 	} {
-		t.Run(name, func(t *testing.T) {
-			newcomer := c.cluster.Newcomer("dc1", "rack1", 7)
-			objects := c.change(c.cluster)
-			for _, source := range []string{"report", "auto"} {
-				status := plugintest.Run{Args: []string{"status", "demo", "-n", "demo", "--source", source}, Objects: objects}.Do(t)
-				barrier := plugintest.Run{Args: []string{"barrier", newcomer, "-n", "demo", "--source", source}, Objects: objects}.Do(t)
-				want := 3
-				if c.healthy {
-					want = 0
-				}
-				if status.Code != want || barrier.Code != want {
-					t.Errorf("--source=%s: status ends with %d, the newcomer's barrier with %d, want %d\n%s\n%s", source, status.Code, barrier.Code, want, status.Stdout, barrier.Stdout)
+		newcomer := c.cluster.Newcomer("dc1", "rack1", 7)
+		all := c.change(c.cluster)
+		for _, source := range []string{"report", "auto"} {
+			for _, args := range [][]string{{"status", "demo"}, {"barrier", newcomer}} {
+				if got := (plugintest.Run{Args: append(args, "-n", "demo", "--source", source), Objects: all}).Do(t); got.Code != c.code {
+					t.Errorf("%s, --source=%s: %s ends with %d, want %d\n%s", name, source, args[0], got.Code, c.code, got.Stdout)
 				}
 			}
-		})
+		}
 	}
-}
-
-// Saved objects show what the API server shows, from a file and from standard input, but for ages and the word that says so.
-func TestSavedObjectsShowTheSame(t *testing.T) {
-	for name, c := range map[string]*plugintest.Cluster{"healthy": plugintest.New(3, 1), "down": demoDown(), "operator": demoDown().Operator()} {
-		t.Run(name, func(t *testing.T) {
-			live := plugintest.Run{Args: []string{"status", "-o", "json", "-n", "demo", "demo"}, Objects: c.Objects()}.Do(t)
-			file := plugintest.Run{Args: []string{"status", "-o", "json", "--from", plugintest.Save(t, c.Objects())}}.Do(t)
-			stdin := plugintest.Run{Args: []string{"status", "-o", "json", "--from", "-"}, Stdin: string(plugintest.SavedYAML(t, c.Objects()))}.Do(t)
-			if diff := cmp.Diff(file, stdin); diff != "" {
-				t.Errorf("file and standard input differ:\n%s", diff)
-			}
-			if live.Code != file.Code || file.Stderr != "" {
-				t.Errorf("exit %d live, %d saved; stderr %q", live.Code, file.Code, file.Stderr)
-			}
-			if diff := cmp.Diff(facts(t, live.Stdout), facts(t, file.Stdout)); diff != "" {
-				t.Errorf("(-live +saved):\n%s", diff)
-			}
-		})
-	}
-}
-
-// facts is a document without what tells when and how it was read.
-func facts(t *testing.T, document string) map[string]any {
-	t.Helper()
-	var list struct{ Items []map[string]any }
-	if err := json.Unmarshal([]byte(document), &list); err != nil || len(list.Items) != 1 {
-		t.Fatalf("%v in %s", err, document)
-	}
-	m := list.Items[0]
-	for _, k := range []string{"takenAt", "generatedAt", "source", "notes"} {
-		delete(m, k)
-	}
-	return m
 }
 
 func TestObjectsAsTheScyllaOperatorWritesThem(t *testing.T) {
@@ -300,110 +291,256 @@ func TestLiveWhenNothingElseSpeaks(t *testing.T) {
 	}
 }
 
-func TestWaitUntilHealthy(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		c := plugintest.NewClient(plugintest.New(3, 1).Down("demo-dc1-rack3-0").Objects(), interceptor.Funcs{})
-		done := make(chan plugintest.Result, 1)
-		go func() {
-			done <- plugintest.Run{Args: []string{"status", "demo", "-n", "demo", "--wait"}, Client: c, Clock: plugintest.BubbleClock()}.Do(t)
-		}()
-		synctest.Wait()
-		for _, o := range plugintest.New(3, 1).Objects() {
-			switch o.(type) {
-			case *corev1.Pod, *api.ScyllaDBDatacenterNodesStatusReport, *api.ScyllaDBStatusReport:
-				old, ok := o.DeepCopyObject().(client.Object)
-				if !ok {
-					t.Error("not an object")
+func TestTableFlags(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		args   string
+		stdout []string // lines, whole or their beginnings
+		not    string
+		code   int
+		stderr string
+	}{
+		"only problems":           {args: "--problems", stdout: []string{"4  dc1  rack3  demo-dc1-rack3-0"}, not: "1  dc1  rack1  demo-dc1-rack1-0  35d0f1a0  UP", code: 3},
+		"the worst first":         {args: "--sort-by seen --no-headers", stdout: []string{"demo-dc1-rack3-0  37d2f3a2-5ea1-4d00-8000-000000000002  DOWN  2/2  error  -", "demo-dc1-rack1-0"}, not: "NOT HEALTHY", code: 3},
+		"problems as a document":  {args: "--problems -o jsonpath={.items[*].nodes[*].member}", stdout: []string{"demo-dc1-rack2-1 demo-dc1-rack3-0"}, code: 3},
+		"table is the plain text": {args: "-o table", stdout: []string{"✗ NOT HEALTHY"}, code: 3},
+		"several clusters":        {args: "-A --problems --no-headers", stdout: []string{"demo  demo  NOT_HEALTHY  2/3  1  1  report  NodeDown  0"}, not: "NAMESPACE", code: 3},
+		"Pods for kubectl":        {args: "-o name --problems", stdout: []string{"pod/demo-dc1-rack2-1", "pod/demo-dc1-rack3-0"}, not: "rack1", code: 3},
+		"a format that is none":   {args: "-o xml", code: 2, stderr: `unknown output format "xml": use one of table, wide, json, yaml, name, jsonpath=`},
+		"an order that is none":   {args: "--sort-by age", code: 2, stderr: "must be one of host-id"},
+		"headers of a document":   {args: "--no-headers -o json", code: 2, stderr: "--no-headers requires a table"},
+		"the order of no nodes":   {args: "-A --sort-by seen", code: 2, stderr: "--sort-by applies to nodes only"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got := plugintest.Run{Args: append([]string{"status", "-n", "demo"}, strings.Fields(tc.args)...), Objects: demoDown().Objects()}.Do(t)
+			if got.Code != tc.code || !strings.Contains(got.Stderr, tc.stderr) {
+				t.Fatalf("exit %d, want %d:\n%s%s", got.Code, tc.code, got.Stdout, got.Stderr)
+			}
+			lines := strings.Split(got.Stdout, "\n")
+			for _, want := range tc.stdout {
+				for len(lines) > 0 && !strings.HasPrefix(lines[0], want) {
+					lines = lines[1:]
 				}
-				if err := c.Get(t.Context(), client.ObjectKeyFromObject(o), old); err != nil {
-					t.Error(err)
-				}
-				o.SetResourceVersion(old.GetResourceVersion())
-				if err := c.Update(t.Context(), o); err != nil {
-					t.Error(err)
+				if len(lines) == 0 {
+					t.Errorf("no line begins with %q, or not in this order:\n%s", want, got.Stdout)
 				}
 			}
-		}
-		res := <-done
-		if res.Code != 0 || !strings.Contains(res.Stdout, "HEALTHY demo/demo: 3 of 3") {
-			t.Errorf("exit %d:\n%s%s", res.Code, res.Stdout, res.Stderr)
-		}
-		if want := "waiting for cluster demo/demo to be healthy: demo-dc1-rack3-0 DOWN: scylla exits with code 1, 3 restarts (0s of "; !strings.Contains(res.Stderr, want) {
-			t.Errorf("stderr:\n%s\nwant first:\n%s", res.Stderr, want)
-		}
-	})
-}
-
-func TestWaitTimesOut(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		res := plugintest.Run{
-			Args:    []string{"status", "demo", "-n", "demo", "--wait", "--timeout", "10m"},
-			Objects: plugintest.New(3, 1).Down("demo-dc1-rack3-0").Objects(), Clock: plugintest.BubbleClock(),
-		}.Do(t)
-		if res.Code != 4 {
-			t.Errorf("exit %d, want 4", res.Code)
-		}
-		if !strings.Contains(res.Stderr, "error: timed out after 10m") || !strings.Contains(res.Stderr, "waiting for cluster demo/demo to be healthy: demo-dc1-rack3-0") {
-			t.Errorf("stderr does not say what was waited for:\n%s", res.Stderr)
-		}
-		if !strings.Contains(res.Stdout, "NOT HEALTHY") {
-			t.Errorf("the last status is not shown:\n%s", res.Stdout)
-		}
-	})
-}
-
-func TestInterrupt(t *testing.T) {
-	for name, args := range map[string][]string{"wait": {"--wait"}, "watch": {"--watch"}} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				ctx, cancel := context.WithCancel(t.Context())
-				done := make(chan plugintest.Result, 1)
-				go func() {
-					done <- plugintest.Run{
-						Args:    append([]string{"status", "demo", "-n", "demo"}, args...),
-						Objects: plugintest.New(3, 1).Down("demo-dc1-rack3-0").Objects(), Clock: plugintest.BubbleClock(),
-					}.DoContext(ctx, t)
-				}()
-				synctest.Wait()
-				cancel()
-				if res := <-done; res.Code != 130 || !strings.HasSuffix(res.Stderr, "interrupted\n") {
-					t.Errorf("exit %d, stderr %q", res.Code, res.Stderr)
-				}
-			})
+			if tc.not != "" && strings.Contains(got.Stdout, tc.not) {
+				t.Errorf("it has %q:\n%s", tc.not, got.Stdout)
+			}
 		})
 	}
 }
 
-func TestWatchWritesAgainOnChangeOnly(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		c := plugintest.NewClient(plugintest.New(3, 1).Objects(), interceptor.Funcs{})
-		ctx, cancel := context.WithCancel(t.Context())
-		defer cancel()
-		var out output.Buffer
-		done := make(chan plugintest.Result, 1)
-		go func() {
-			done <- plugintest.Run{Args: []string{"status", "demo", "-n", "demo", "-w"}, Client: c, Clock: plugintest.BubbleClock(), Stdout: &out}.DoContext(ctx, t)
-		}()
-		time.Sleep(20 * time.Second)
-		synctest.Wait()
-		if n := strings.Count(out.String(), "HEALTHY demo/demo"); n != 1 {
-			t.Errorf("written %d times without a change:\n%s", n, out.String())
+// TestAPipeIsWhole: what does not go to a terminal is not shortened, folded or limited, whatever COLUMNS says; a terminal of 80x24 has the status of a cluster of any size.
+func TestAPipeIsWhole(t *testing.T) {
+	t.Parallel()
+	down := func(racks, members int) []client.Object {
+		return plugintest.New(racks, members).Down("demo-dc1-rack3-0").Objects()
+	}
+	clusters := map[string][]client.Object{
+		"3 nodes": down(3, 1), "12 nodes": down(4, 3), "60 nodes": down(4, 15), "healthy": plugintest.New(3, 1).Objects(), "60 healthy": plugintest.New(4, 15).Objects(),
+		"newcomer": demoDown().Objects(), "two datacenters": plugintest.New(3, 9).AddDatacenter("us-east-1", 3, 9).Down("demo-us-east-1-rack2-4").Objects(),
+	}
+	for name, objects := range clusters {
+		run := plugintest.Run{Args: []string{"status", "-n", "demo"}, Objects: objects, Environ: []string{"LANG=C.UTF-8", "COLUMNS=80"}}
+		pipe := run.Do(t).Stdout
+		for _, o := range objects {
+			if pod, is := o.(*corev1.Pod); is && strings.Count(pipe, " "+pod.Name+" ") < 2 && !strings.Contains(name, "newcomer") {
+				t.Errorf("%s: Pod %s is not in the table and in the matrix:\n%s", name, pod.Name, pipe)
+			}
 		}
-		var pod corev1.Pod
-		if err := c.Get(t.Context(), client.ObjectKey{Namespace: "demo", Name: "demo-dc1-rack3-0"}, &pod); err != nil {
-			t.Fatal(err)
+		if strings.Contains(pipe, "…") || strings.Contains(pipe, "--all") {
+			t.Errorf("%s: something is left out:\n%s", name, pipe)
 		}
-		if err := c.Delete(t.Context(), &pod); err != nil {
-			t.Fatal(err)
+		run.Terminal = cli.Terminal{Out: true, Width: 80, Height: 24}
+		screen := run.Do(t).Stdout
+		lines := strings.Split(strings.TrimSuffix(screen, "\n"), "\n")
+		for _, line := range lines {
+			if lipgloss.Width(line) > 80 {
+				t.Errorf("%s: a line is too long: %s", name, line)
+			}
 		}
-		time.Sleep(5 * time.Second)
-		synctest.Wait()
-		if !strings.Contains(out.String(), "NOT HEALTHY") {
-			t.Errorf("the change is not shown:\n%s", out.String())
+		if len(lines) > 23 || !strings.Contains(lines[0], "HEALTHY demo/demo") {
+			t.Errorf("%s: %d lines:\n%s", name, len(lines), screen)
 		}
-		cancel()
-		if res := <-done; res.Code != 130 {
-			t.Errorf("exit %d, want 130", res.Code)
+	}
+	for _, flag := range []string{"--all", "-o=wide"} {
+		if all := (plugintest.Run{Args: []string{"status", "-n", "demo", flag}, Objects: clusters["60 nodes"]}).Do(t); strings.Count(all.Stdout, "\n") < 120 || !strings.Contains(all.Stdout, " datacenter); managed by kubectl-scylla\n") {
+			t.Errorf("%s leaves something out, or breaks lines:\n%s", flag, all.Stdout)
 		}
-	})
+	}
+	script := plugintest.Run{Args: []string{"status", "-n", "demo", "--no-headers"}, Objects: clusters["60 nodes"]}.Do(t)
+	if n := strings.Count(script.Stdout, "\n"); n != 60 || !strings.Contains(script.Stdout, "  fresh  4m0s  Running           2/2  ") {
+		t.Errorf("--no-headers has %d lines, want one of each node:\n%s", n, script.Stdout)
+	}
+}
+
+// TestEveryLineHasTheColumns that the page names, one word each, also of a node without a Pod, a host ID or a report; awk '$3=="DOWN"{print $1}' finds the node.
+func TestEveryLineHasTheColumns(t *testing.T) {
+	t.Parallel()
+	left := demoDown()
+	left.Pod("demo-dc1-rack2-0").Status.Phase = corev1.PodPending
+	for name, objects := range map[string][]client.Object{
+		"a node is DOWN": left.Objects(), "begins": begins(), "no reports": plugintest.New(3, 1).NoReports().Objects(), "60 nodes": plugintest.New(4, 15).Down("demo-dc1-rack3-0").Objects(),
+	} {
+		for args, columns := range map[string]string{
+			"status --no-headers": show.PlainNodes, "status -o wide --no-headers": show.PlainNodes + " " + show.PlainWide,
+			"status -A --no-headers": show.PlainClusters, "barrier --no-headers": show.PlainBarriers, "report --no-headers": show.PlainNodes,
+		} {
+			for _, terminal := range []cli.Terminal{{}, {Out: true, Width: 80, Height: 24}} {
+				got := plugintest.Run{Args: append(strings.Fields(args), "-n", "demo"), Objects: objects, Terminal: terminal}.Do(t)
+				down := ""
+				for line := range strings.Lines(got.Stdout) {
+					words := strings.Fields(line)
+					if len(words) != len(strings.Fields(columns)) {
+						t.Errorf("%s: %s: want the columns %s:\n%s", name, args, columns, line)
+					} else if words[2] == "DOWN" {
+						down += words[0]
+					}
+				}
+				if (down == "demo-dc1-rack3-0") != (strings.HasPrefix(columns, show.PlainNodes) && (name == "60 nodes" || name == "a node is DOWN")) {
+					t.Errorf("%s: %s: DOWN is %q:\n%s", name, args, down, got.Stdout)
+				}
+			}
+		}
+	}
+}
+
+// viewed gives the cluster report of the objects a view.
+func viewed(v *api.StatusReportView) []client.Object {
+	return edit(healthy().Objects(), "", func(r *api.ScyllaDBStatusReport) { r.Status.View = v })
+}
+
+// Every verb that judges says which view the controller has, and for how long it has said so; none does where there is no view.
+func TestEveryVerbSaysHowOldTheViewIs(t *testing.T) {
+	v := &api.StatusReportView{Epoch: 3, Seq: 41, ObservedAt: metav1.NewTime(plugintest.Now.Add(-12 * time.Second)), Members: []api.StatusReportViewMember{{Name: "demo-dc1-rack1-0", State: api.NodeStatusUp}}}
+	const long, short = "controller view 3.41", "controller: 1 of 1 members UP; unchanged for 12s"
+	const items = " -o jsonpath={.items[0].view.epoch}.{.items[0].view.seq}/{.items[0].view.observedAt}"
+	const json = "3.41/2026-11-21T11:59:48Z"
+	for args, want := range map[string]string{
+		"status demo": short, "status demo -o wide": long + ": 1 of 1 members UP", "report demo": short, "report demo -o html": long,
+		"barrier demo-dc1-rack1-0": long + "; unchanged for 12s", "barrier": long + "; unchanged for 12s",
+		"describe demo-dc1-rack1-0": "Based on: controller view 3.41; unchanged for 12s",
+		"status demo" + items:       json, "barrier demo-dc1-rack1-0" + items: json, "describe demo-dc1-rack1-0" + items: json,
+		"barrier -o jsonpath={.views[0].namespace}/{.views[0].cluster}/{.views[0].epoch}.{.views[0].seq}": "demo/demo/3.41",
+	} {
+		shows(t, viewed(v), args, []string{want})
+		shows(t, viewed(nil), args, nil, "3.41", "controller:")
+	}
+}
+
+func TestStatusSaysTheView(t *testing.T) {
+	up := api.StatusReportViewMember{Name: "demo-dc1-rack1-0", State: api.NodeStatusUp}
+	tests := map[string]struct {
+		view *api.StatusReportView
+		want string // empty: no line about a view
+	}{
+		"none": {},
+		"all UP": {
+			&api.StatusReportView{Epoch: 3, Seq: 41, ObservedAt: metav1.NewTime(plugintest.Now.Add(-12 * time.Second)), Members: []api.StatusReportViewMember{up, up}},
+			"controller: 2 of 2 members UP; unchanged for 12s",
+		},
+		"all UP in the rows, and not yet in the view": {
+			&api.StatusReportView{Epoch: 3, Seq: 41, ObservedAt: metav1.NewTime(plugintest.Now.Add(-3 * time.Second)), Members: []api.StatusReportViewMember{
+				up, {Name: "demo-dc1-rack2-0", State: api.NodeStatusUnknown}, {Name: "demo-dc1-rack3-0", State: api.NodeStatusDown},
+			}},
+			"controller: 1 of 3 members UP; demo-dc1-rack2-0 and demo-dc1-rack3-0 not counted as UP yet; unchanged for 3s",
+		},
+		"not all UP, and held": {
+			&api.StatusReportView{Epoch: 1, Seq: 2, ObservedAt: metav1.NewTime(plugintest.Now.Add(-3 * time.Minute)), Hold: "RolloutInProgress", Members: []api.StatusReportViewMember{
+				up, {Name: "demo-dc1-rack2-0", State: api.NodeStatusDown}, {HostID: "0f0e0d0c-0000-4000-8000-000000000000", State: "?"},
+			}},
+			"controller: 1 of 3 members UP; DOWN: demo-dc1-rack2-0; UNKNOWN: 0f0e0d0c; blocks new nodes: rollout in progress; unchanged for 3m0s",
+		},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			text := plugintest.Run{Args: []string{"status", "demo", "-n", "demo", "--all"}, Objects: viewed(tt.view)}.Do(t).Stdout
+			if has := strings.Contains(text, "controller: "); has != (tt.want != "") || !strings.Contains(text, tt.want+"\n") {
+				t.Errorf("want %q in:\n%s", tt.want, text)
+			}
+		})
+	}
+}
+
+// TestANodeHasOneAge: a node was DOWN for 5m33s on one screen and for 5m37s on another. Every screen has the time of the last observer, since when all these have it DOWN; a single observer's is shown with its name.
+func TestANodeHasOneAge(t *testing.T) {
+	const down = "demo-dc1-rack3-0"
+	c := plugintest.New(3, 1).DownSince(down, 5*time.Minute)
+	c.Newcomer("dc1", "rack1", 1)
+	objects := c.Says(func(by plugintest.Node, said *api.NodeStatusReport) {
+		for i := range said.ObservedNodes {
+			if o := &said.ObservedNodes[i]; o.Since != nil {
+				o.Since = &metav1.Time{Time: plugintest.Now.Add(map[bool]time.Duration{true: -337 * time.Second, false: -333 * time.Second}[by.Name < "demo-dc1-rack2"])}
+			}
+		}
+	}).Objects()
+	for _, args := range []string{"status demo", "status demo --all", "describe " + down} {
+		shows(t, objects, args, []string{"5m33s"}, "5m37s")
+	}
+}
+
+// A root credential that is not verified is a warning: it changes neither the verdict nor the exit code.
+func TestRootCredential(t *testing.T) {
+	for code, want := range map[string]string{
+		"":                     "",
+		"Verified":             "",
+		"WrongPassword":        "root credential: ScyllaDB refuses the username and password of Secret demo-root-credential",
+		"DefaultSuperuserOpen": "root credential: the default superuser cassandra logs in with its default password",
+		"Unknown":              "root credential: the root credential is not verified",
+	} {
+		objects := edit(healthy().Objects(), "", func(r *api.ScyllaDBStatusReport) {
+			r.Status.RootCredential = &api.RootCredential{Mode: "verify", Code: api.RootCredentialCode(code), Member: "demo-dc1-rack1-0"}
+		})
+		shows(t, objects, "describe demo-dc1-rack1-0 -o wide", []string{strings.TrimPrefix(want, "root credential: "), exit0})
+		if shows(t, objects, "status demo -o wide", []string{want, exit0}); want == "" {
+			shows(t, objects, "status demo -o wide", nil, "root credential")
+		}
+	}
+}
+
+// TestEveryLineForJq runs the table of docs/reference/json.md on the sample that it names.
+func TestEveryLineForJq(t *testing.T) {
+	t.Parallel()
+	page, err := os.ReadFile("../../docs/reference/json.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows := regexp.MustCompile("(?m)^\\| (.+\\?) \\| `(.+)` \\| `(.+)` \\| `(.+)` \\|$").FindAllStringSubmatch(string(page), -1)
+	if len(rows) < 15 {
+		t.Fatalf("%d questions are found", len(rows))
+	}
+	for _, row := range rows {
+		got := plugintest.Run{Args: append(strings.Fields(row[2]), "--from", "sample:incident", "-o", "json")}.Do(t)
+		var doc any
+		if err := json.Unmarshal([]byte(got.Stdout), &doc); err != nil {
+			t.Fatalf("%s: %v: %s", row[2], err, got.Stderr)
+		}
+		query, err := gojq.Parse(strings.ReplaceAll(row[3], `\|`, "|"))
+		if err != nil {
+			t.Errorf("%s: %v", row[3], err)
+			continue
+		}
+		var lines []string
+		for answers := query.Run(doc); ; {
+			v, more := answers.Next()
+			if !more {
+				break
+			}
+			if err, bad := v.(error); bad {
+				t.Errorf("%s: %v", row[3], err)
+			}
+			line, raw := v.(string)
+			if !raw {
+				text, _ := gojq.Marshal(v)
+				line = string(text)
+			}
+			lines = append(lines, line)
+		}
+		if answer := strings.Join(lines, ", "); answer != row[4] {
+			t.Errorf("%s: jq answers %q, the page %q", row[1], answer, row[4])
+		}
+	}
 }
