@@ -11,7 +11,6 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kubectl-scylla/kubectl-scylla/controller/views"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
@@ -26,14 +25,14 @@ func managed(t *testing.T) (*bench, *views.Tracker) {
 	t.Helper()
 	o := append(one(), set("demo-r2", "dc1", "r2", 1))
 	o = append(o, waiting("r2", 0, time.Hour)...)
-	o = append(o, &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "data-demo-r2-0", UID: "claim"}})
-	p := o[2].(*corev1.Pod)
-	p.Spec.InitContainers = append(p.Spec.InitContainers, corev1.Container{Name: api.ContainerCredential, Args: []string{"credential", "--mode=managed"}})
-	b := newBench(t, o...)
-	tracker := b.withViews(1)
-	b.reconcile()
+	withCredential(o[2].(*corev1.Pod))
+	b, tracker := viewed(t, append(o, pvc("demo-r2-0", "claim"))...)
 	b.join()
 	return b, tracker
+}
+
+func withCredential(p *corev1.Pod) {
+	p.Spec.InitContainers = append(p.Spec.InitContainers, corev1.Container{Name: api.ContainerCredential, Args: []string{"credential", "--mode=managed"}})
 }
 
 // answers is the row of the first member with a result of its container.
@@ -45,14 +44,7 @@ func (b *bench) answers(result string) {
 // setAnnotation annotates the first StatefulSet.
 func (b *bench) setAnnotation(key, value string) {
 	b.t.Helper()
-	s := &appsv1.StatefulSet{}
-	if err := b.client.Get(b.t.Context(), types.NamespacedName{Namespace: ns, Name: "demo-r1"}, s); err != nil {
-		b.t.Fatal(err)
-	}
-	metav1.SetMetaDataAnnotation(&s.ObjectMeta, key, value)
-	if err := b.client.Update(b.t.Context(), s); err != nil {
-		b.t.Fatal(err)
-	}
+	update(b, "demo-r1", func(s *appsv1.StatefulSet) { metav1.SetMetaDataAnnotation(&s.ObjectMeta, key, value) })
 }
 
 const verified = `{"credential":{"mode":"managed","code":"Verified","default":"closed","at":"2026-11-21T12:01:00Z"},"settings":{"hash":"h1","appliedAt":"2026-11-21T12:01:00Z","items":[` +
@@ -93,23 +85,14 @@ func TestTheFirstAttemptPrecedesTheSecondNode(t *testing.T) {
 			if got := b.permitted(); !slices.Equal(got, []string{"demo-r2-0 claim"}) || took > limit || !settled && took < view.Attempt {
 				t.Errorf("permits of %q after %s, limit %s", got, took, limit)
 			}
+			// A setting that is only due is stored and in the order, and no Event says anything about it.
+			if answer == due {
+				if c := b.status().Status.View.Credential; c == nil || c.Settings == nil || !credential.Ready(c.Settings, c.Settings) {
+					t.Errorf("the order does not have it: %+v", c)
+				}
+				b.said(0, "Settings")
+			}
 		})
-	}
-}
-
-// A setting that is only due is stored and in the order, and no Event says anything about it.
-func TestADueSettingIsStored(t *testing.T) {
-	b, tracker := managed(t)
-	b.pass(tracker, 2*view.Stabilisation)
-	b.answers(due)
-	b.pass(tracker, 4*view.Interval)
-	if c := b.status().Status.View.Credential; c == nil || c.Settings == nil || !credential.Ready(c.Settings, c.Settings) {
-		t.Errorf("the order does not have it: %+v", c)
-	}
-	for _, e := range b.events() {
-		if strings.Contains(e, "Settings") {
-			t.Errorf("Event %q", e)
-		}
 	}
 }
 
@@ -146,18 +129,10 @@ func TestTheOrderIsQuiet(t *testing.T) {
 // One member acts: the first healthy one with the container, until it is no longer healthy.
 func TestOneMemberActs(t *testing.T) {
 	b, tracker := managed(t)
-	second := &corev1.Pod{}
-	if err := b.client.Get(t.Context(), types.NamespacedName{Namespace: ns, Name: "demo-r2-0"}, second); err != nil {
-		t.Fatal(err)
-	}
-	second.Spec.InitContainers = append(second.Spec.InitContainers, corev1.Container{Name: api.ContainerCredential, Args: []string{"credential", "--mode=managed"}})
-	if err := b.client.Update(t.Context(), second); err != nil {
-		t.Fatal(err)
-	}
-	second.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: api.ContainerScyllaDB, Ready: true, State: running(true).State}}
-	if err := b.client.Status().Update(t.Context(), second); err != nil {
-		t.Fatal(err)
-	}
+	update(b, "demo-r2-0", withCredential)
+	updateStatus(b, "demo-r2-0", func(p *corev1.Pod) {
+		p.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: api.ContainerScyllaDB, Ready: true, State: running(true).State}}
+	})
 	b.pass(tracker, 2*view.Stabilisation)
 	row := func(id, mode string) string {
 		return stage.UUIDs(`{"observedNodes":[{"hostID":"h0","status":"UP"},{"hostID":"h1","status":"UP"}],"hostID":"`+id+`","operationMode":"`+mode+`","ownsTokens":true,"coordinator":"h0"}`) + "\n"
@@ -243,11 +218,9 @@ func TestTheRootCredentialInTheStatus(t *testing.T) {
 	if i := s.InitialSettings; i.Hash != "h1" || len(i.Items) != 3 || !i.Items[2].RepairDue || i.Items[1].Ours == nil || !s.SelfInitialized {
 		t.Errorf("settings %+v", i)
 	}
-	if c := s.View.Credential; c.Settings == nil || len(c.Settings.Items) != 3 {
-		b.pass(tracker, 2*view.Interval)
-		if c := b.status().Status.View.Credential; c.Settings == nil || len(c.Settings.Items) != 3 {
-			t.Errorf("a later member does not know the settings: %+v", c)
-		}
+	b.pass(tracker, 2*view.Interval)
+	if c := b.status().Status.View.Credential; c.Settings == nil || len(c.Settings.Items) != 3 {
+		t.Errorf("a later member does not know the settings: %+v", c)
 	}
 	b.answers(strings.ReplaceAll(verified, `,"ours":["NetworkTopologyStrategy dc1=1"]`, "")) // of a container that knows of no earlier one
 	b.pass(tracker, 2*view.Interval)

@@ -12,21 +12,19 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
+	"github.com/kubectl-scylla/kubectl-scylla/test/simulation/stage"
 )
 
 func (b *bench) overrides(name string) (string, bool) {
 	b.t.Helper()
 	svc := &corev1.Service{}
-	if err := b.client.Get(b.t.Context(), types.NamespacedName{Namespace: ns, Name: name}, svc); err != nil {
-		b.t.Fatal(err)
-	}
+	b.get(name, svc)
 	text, ok := svc.Annotations[api.AnnotationForceOverrides]
 	if volume, bound := svc.Annotations[api.AnnotationForceVolume]; bound {
 		text += " for " + volume
@@ -36,14 +34,12 @@ func (b *bench) overrides(name string) (string, bool) {
 
 // A force set with kubectl annotate, or copied from above, overrides what there was when it was first seen. It overrode all that came later.
 func TestAForceIsRecordedWhenFirstSeen(t *testing.T) {
-	const one, two = "11111111-0000-4000-8000-000000000001", "11111111-0000-4000-8000-000000000002"
+	one, two := stage.UUID("h0"), stage.UUID("h1")
 	row := func(id, other string, status api.NodeStatus) string {
 		return *text(t, api.NodeStatusReport{HostID: hostid.ID(id), OperationMode: "NORMAL", ObservedNodes: append(sees(api.NodeStatusUp, id), sees(status, other)...)})
 	}
 	objects := func(more map[string]string) []client.Object {
-		o := []client.Object{set("demo-r1", "dc1", "r1", 1), set("demo-r2", "dc1", "r2", 1), set("demo-r3", "dc1", "r3", 1)}
-		o = append(o, member("demo-r1-0", "dc1", "r1", 0, one, row(one, two, api.NodeStatusDown))...)
-		o = append(o, member("demo-r2-0", "dc1", "r2", 0, two, row(two, one, api.NodeStatusUp))...)
+		o := append(racks(row(one, two, api.NodeStatusDown), row(two, one, api.NodeStatusUp)), set("demo-r3", "dc1", "r3", 1))
 		w := waiting("r3", 0, time.Hour)
 		w[0].SetAnnotations(more)
 		return append(o, w...)
@@ -51,8 +47,7 @@ func TestAForceIsRecordedWhenFirstSeen(t *testing.T) {
 	forced := map[string]string{api.AnnotationForceProceed: "true"}
 	want := `[{"reason":"NodeDown","object":"` + two + `"}] for uid-demo-r3-0`
 
-	b := newBench(t, objects(forced)...)
-	b.reconcile()
+	b := assembled(t, objects(forced)...)
 	if got, _ := b.overrides("demo-r3-0"); got != want {
 		t.Fatalf("recorded %q, want %q", got, want)
 	}
@@ -62,9 +57,7 @@ func TestAForceIsRecordedWhenFirstSeen(t *testing.T) {
 		t.Errorf("another node is DOWN, and the record became %q", got)
 	}
 	w, err := b.read(t.Context(), demo.NamespacedName, b.remember(demo.NamespacedName), b.clock.Now())
-	if err != nil {
-		t.Fatal(err)
-	}
+	b.must(err)
 	v, err := bootstrap.VerdictOf(w.Cluster, "demo-r3-0")
 	if err != nil || v.Decision != bootstrap.DecisionWait || v.Summary.Code != words.ForceDoesNotCover {
 		t.Errorf("decided %s (%s), %v", v.Decision, words.Of("it", v.Summary), err)
@@ -80,7 +73,7 @@ func TestAForceIsRecordedWhenFirstSeen(t *testing.T) {
 		"an unreadable record":   {map[string]string{api.AnnotationForceProceed: "true", api.AnnotationForceOverrides: "x"}, nil, "x", true},
 		"copied from above":      {map[string]string{api.AnnotationForceProceed: "true", api.AnnotationForceOverrides: "[]", api.AnnotationForcePropagatedFrom: "StatefulSet/demo-r3"}, nil, "[] for uid-demo-r3-0", true},
 		"with a PVC": {forced, func(o []client.Object) {
-			o[0] = &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "data-demo-r3-0", UID: "claim-1"}}
+			o[0] = pvc("demo-r3-0", "claim-1")
 		}, strings.Replace(want, "uid-demo-r3-0", "claim-1", 1), true},
 		"not forced":     {nil, nil, "", false},
 		"no valid value": {map[string]string{api.AnnotationForceProceed: "yes"}, nil, "", false},
@@ -93,8 +86,7 @@ func TestAForceIsRecordedWhenFirstSeen(t *testing.T) {
 			if c.change != nil {
 				c.change(o)
 			}
-			b := newBench(t, o...)
-			b.reconcile()
+			b := assembled(t, o...)
 			got, recorded := b.overrides("demo-r3-0")
 			if diff := cmp.Diff(c.want, got); diff != "" || recorded != c.recorded {
 				t.Errorf("recorded %v (-want +got):\n%s", recorded, diff)
@@ -110,9 +102,10 @@ func TestAForceIsRecordedWhenFirstSeen(t *testing.T) {
 		}
 		return nil
 	}
-	if _, err := b.Reconcile(t.Context(), demo); err == nil || len(b.names()) != 1 {
-		t.Errorf("%v, reports %q", err, b.names())
+	if _, err := b.Reconcile(t.Context(), demo); err == nil {
+		t.Error("no error")
 	}
+	b.wantReports(own)
 	b.fail = nil
 	b.clock.Step(maxBackOff)
 	b.reconcile()

@@ -26,67 +26,66 @@ import (
 var both = stage.UUIDs(`{"observedNodes":[{"hostID":"h0","status":"UP"},{"hostID":"h1","status":"UP"},{"hostID":"h9","status":"UP"}]}`) + "\n"
 
 // three is a cluster of two nodes here that see a third in a datacenter elsewhere.
-func three() []client.Object {
-	o := []client.Object{set("demo-r1", "dc1", "r1", 1), set("demo-r2", "dc1", "r2", 1)}
-	o = append(o, member("demo-r1-0", "dc1", "r1", 0, stage.UUID("h0"), both)...)
-	return append(o, member("demo-r2-0", "dc1", "r2", 0, stage.UUID("h1"), both)...)
-}
+func three() []client.Object { return racks(both, both) }
 
 // there is the report of that datacenter as its own controller writes it.
-func there() api.ScyllaDBDatacenterNodesStatusReport {
-	return api.ScyllaDBDatacenterNodesStatusReport{
+func there() report {
+	return report{
 		ObjectMeta:     metav1.ObjectMeta{Namespace: "far", Name: "demo-dc2-abcde", UID: "far"},
 		DatacenterName: "dc2",
 		Racks:          []api.RackReport{{Name: "r1", Nodes: []api.NodeReport{{HostID: ptr.To(stage.UUID("h9")), ObservedNodes: api.Plain(sees("UP", stage.UUID("h0"), stage.UUID("h1"), stage.UUID("h9")))}}}},
 	}
 }
 
+const refuses = "its API server refuses connections"
+
 var copyName = scope.ObjectName("demo", "eu", "dc2", "external")
 
 func reachable() []remote.State {
-	return []remote.State{{Name: "eu", Read: true, Reports: []api.ScyllaDBDatacenterNodesStatusReport{there()}}}
+	return []remote.State{{Name: "eu", Read: true, Reports: []report{there()}}}
 }
 
-func (b *bench) blocked() bool {
+// reads is a reconciliation after these remotes were read.
+func (b *bench) reads(states ...remote.State) {
+	b.t.Helper()
+	b.remote.states = states
+	b.reconcile()
+}
+
+// blocks fails unless a new member has to wait, or has not to, by either kind of report.
+func (b *bench) blocks(want bool) {
 	b.t.Helper()
 	var l api.ScyllaDBDatacenterNodesStatusReportList
-	if err := b.client.List(b.t.Context(), &l); err != nil {
-		b.t.Fatal(err)
-	}
-	narrow := len(matrix.New(matrix.FromReports(l.Items), matrix.Options{}).Blockers()) > 0
+	b.must(b.client.List(b.t.Context(), &l))
 	s := b.status()
-	wide := len(matrix.New(matrix.FromStatusReport(s), matrix.Options{NotVerified: matrix.NotVerified(s)}).Blockers()) > 0
-	if narrow != wide {
-		b.t.Errorf("by the datacenter reports blocked is %v, by the cluster report %v", narrow, wide)
+	narrow := matrix.New(matrix.FromReports(l.Items), matrix.Options{}).Blockers()
+	wide := matrix.New(matrix.FromStatusReport(s), matrix.Options{NotVerified: matrix.NotVerified(s)}).Blockers()
+	if (len(narrow) > 0) != want || (len(wide) > 0) != want {
+		b.t.Errorf("want blockers: %t; by the datacenter reports there are %v, by the cluster report %v", want, narrow, wide)
 	}
-	return wide
 }
 
 func TestARemoteDatacenterIsCopiedAndCounted(t *testing.T) {
 	b := newBench(t, three()...)
-	b.remote.states = reachable()
-	b.reconcile()
+	b.reads(reachable()...)
 	c := b.report(copyName)
-	if diff := cmp.Diff(map[string]string{
-		api.LabelManagedBy: api.ManagedByUs, api.LabelReportSelector: "demo", api.LabelRemoteReport: "eu",
-	}, c.Labels); diff != "" {
-		t.Errorf("labels (-want +got):\n%s", diff)
+	want := metav1.ObjectMeta{
+		Labels: map[string]string{
+			api.LabelManagedBy: api.ManagedByUs, api.LabelReportSelector: "demo", api.LabelRemoteReport: "eu",
+		},
+		Annotations: map[string]string{api.AnnotationCopy: api.CopyPulled, api.AnnotationCopyOf: "eu/far/demo-dc2-abcde"},
 	}
-	if diff := cmp.Diff(map[string]string{api.AnnotationCopy: api.CopyPulled, api.AnnotationCopyOf: "eu/far/demo-dc2-abcde"}, c.Annotations); diff != "" {
-		t.Errorf("annotations (-want +got):\n%s", diff)
+	if diff := cmp.Diff(want, metav1.ObjectMeta{Labels: c.Labels, Annotations: c.Annotations}); diff != "" {
+		t.Errorf("metadata (-want +got):\n%s", diff)
 	}
 	if diff := cmp.Diff(there().Racks, c.Racks); diff != "" {
 		t.Errorf("racks (-want +got):\n%s", diff)
 	}
-	if b.blocked() {
-		t.Errorf("blocked by %s", b.status().Status.FirstBlocker)
-	}
+	b.blocks(false)
 	if s := b.status().Status; s.Up != "3/3" {
 		t.Errorf("status %+v", s)
 	}
-	if got := b.reconcile(); len(got) > 0 {
-		t.Errorf("nothing has changed, and written were %q", got)
-	}
+	b.quiet()
 	var published []string
 	for _, r := range b.remote.published {
 		published = append(published, r.DatacenterName)
@@ -101,18 +100,13 @@ func TestARemoteDatacenterIsCopiedAndCounted(t *testing.T) {
 
 // A text that is no host ID costs its cell, from the JSON of a foreign report to the verdict: the list is read, all other cells of the row count, and the cell blocks.
 func TestABrokenHostIDInAForeignReportCostsItsCell(t *testing.T) {
-	text, err := json.Marshal(api.ScyllaDBDatacenterNodesStatusReportList{Items: []api.ScyllaDBDatacenterNodesStatusReport{there()}})
-	if err != nil {
-		t.Fatal(err)
-	}
 	const broken = "no host ID"
-	var list api.ScyllaDBDatacenterNodesStatusReportList
-	if err := json.Unmarshal([]byte(strings.Replace(string(text), stage.UUID("h1"), broken, 1)), &list); err != nil {
-		t.Fatal(err)
-	}
 	b := newBench(t, three()...)
-	b.remote.states = []remote.State{{Name: "eu", Read: true, Reports: list.Items}}
-	b.reconcile()
+	text, err := json.Marshal([]report{there()})
+	b.must(err)
+	var far []report
+	b.must(json.Unmarshal([]byte(strings.Replace(string(text), stage.UUID("h1"), broken, 1)), &far))
+	b.reads(remote.State{Name: "eu", Read: true, Reports: far})
 	if c := b.report(copyName).Racks[0].Nodes[0].ObservedNodes; len(c) != 3 || c[1].HostID != broken {
 		t.Errorf("the copy has not the same texts: %+v", c)
 	}
@@ -131,18 +125,16 @@ func TestABrokenHostIDInAForeignReportCostsItsCell(t *testing.T) {
 			t.Errorf("another row is in doubt: %+v", blocker)
 		}
 	}
-	if !b.blocked() {
-		t.Error("nothing blocks")
-	}
+	b.blocks(true)
 }
 
 func TestAVanishedRemoteKeepsItsLastRowsAndBlocks(t *testing.T) {
 	b := newBench(t, three()...)
-	b.remote.states = reachable()
-	b.reconcile()
+	b.reads(reachable()...)
 	failed := b.clock.Now()
-	b.remote.states = []remote.State{{Name: "eu", Read: true, Reports: b.remote.states[0].Reports, Stale: true, FailedSince: failed, Reason: "its API server refuses connections"}}
-	b.reconcile()
+	gone := remote.State{Name: "eu", Read: true, Stale: true, FailedSince: failed, Reason: refuses}
+	gone.Reports = b.remote.states[0].Reports
+	b.reads(gone)
 
 	check := func(when string) {
 		t.Helper()
@@ -150,14 +142,15 @@ func TestAVanishedRemoteKeepsItsLastRowsAndBlocks(t *testing.T) {
 		if n := c.Racks[0].Nodes[0]; n.HostID == nil || len(n.ObservedNodes) > 0 {
 			t.Errorf("%s: the copy looks fresh: %+v", when, n)
 		}
-		if c.Annotations[api.AnnotationStaleReason] != "its API server refuses connections" || c.Annotations[api.AnnotationStaleSince] != failed.Format(time.RFC3339) {
-			t.Errorf("%s: annotations %v", when, c.Annotations)
+		a := c.Annotations
+		if a[api.AnnotationStaleReason] != refuses || a[api.AnnotationStaleSince] != failed.Format(time.RFC3339) {
+			t.Errorf("%s: annotations %v", when, a)
 		}
-		d := b.status().Datacenters[1]
-		far := *b.status()
-		far.Datacenters = []api.StatusReportDatacenter{d}
+		far := b.status()
+		far.Datacenters = far.Datacenters[1:]
+		d := far.Datacenters[0]
 		var row []api.ObservedNodeStatusReport
-		for o := range matrix.FromStatusReport(&far)[0].Each() {
+		for o := range matrix.FromStatusReport(far)[0].Each() {
 			row = append(row, o.Wire())
 		}
 		slices.SortFunc(row, func(a, b api.ObservedNodeStatusReport) int {
@@ -166,31 +159,20 @@ func TestAVanishedRemoteKeepsItsLastRowsAndBlocks(t *testing.T) {
 		if !d.Stale || !d.StaleSince.Time.Equal(failed) || cmp.Diff(sees("UP", stage.UUID("h0"), stage.UUID("h1"), stage.UUID("h9")), row) != "" {
 			t.Errorf("%s: datacenter %+v, row %v", when, d, row)
 		}
-		if !b.blocked() {
-			t.Errorf("%s: nothing blocks", when)
-		}
+		b.blocks(true)
 	}
 	check("just vanished")
-	if c := b.condition(api.ConditionRemotesReachable); c.Status != metav1.ConditionFalse || !strings.Contains(c.Message, "remote eu: its API server refuses connections") {
-		t.Errorf("condition %+v", c)
-	}
-	if got := b.reconcile(); len(got) > 0 {
-		t.Errorf("nothing has changed, and written were %q", got)
-	}
+	b.says(api.ConditionRemotesReachable, metav1.ConditionFalse, "remote eu: "+refuses)
+	b.quiet()
 
 	// A new leader has read no remote yet; the copies are its only data.
-	b.remote.states = []remote.State{{Name: "eu"}}
-	b.reconcile()
+	b.reads(remote.State{Name: "eu"})
 	check("after a change of leaders")
-	b.remote.states = []remote.State{{Name: "eu", Stale: true, FailedSince: b.clock.Now(), Reason: "its API server refuses connections"}}
-	b.reconcile()
+	b.reads(remote.State{Name: "eu", Stale: true, FailedSince: b.clock.Now(), Reason: refuses})
 	check("still gone for the new leader")
 
-	b.remote.states = reachable()
-	b.reconcile()
-	if b.blocked() {
-		t.Errorf("it is back, and blocked is by %s", b.status().Status.FirstBlocker)
-	}
+	b.reads(reachable()...)
+	b.blocks(false)
 	if c := b.report(copyName); c.Annotations[api.AnnotationStaleSince] != "" {
 		t.Errorf("annotations %v", c.Annotations)
 	}
@@ -198,16 +180,10 @@ func TestAVanishedRemoteKeepsItsLastRowsAndBlocks(t *testing.T) {
 
 func TestALostReportOfARemoteIsNotANewDatacenter(t *testing.T) {
 	b := newBench(t, three()...)
-	b.remote.states = reachable()
-	b.reconcile()
-	b.remote.states = []remote.State{{Name: "eu", Read: true}}
-	b.reconcile()
-	if !b.blocked() {
-		t.Error("nothing blocks")
-	}
-	if c := b.condition(api.ConditionRemotesReachable); c.Status != metav1.ConditionFalse || !strings.Contains(c.Message, "no longer exists") {
-		t.Errorf("condition %+v", c)
-	}
+	b.reads(reachable()...)
+	b.reads(remote.State{Name: "eu", Read: true})
+	b.blocks(true)
+	b.says(api.ConditionRemotesReachable, metav1.ConditionFalse, "no longer exists")
 }
 
 // A new process does not know the age of the copies that it finds: they count once it has read the remote, or has seen the pusher renew its mark.
@@ -233,66 +209,47 @@ func TestANewControllerDoesNotTrustCopiesOfAnyAge(t *testing.T) {
 				b.renew("2")
 				b.reconcile()
 			}
-			if b.blocked() {
-				t.Fatalf("before: blocked by %s", b.status().Status.FirstBlocker)
-			}
+			b.blocks(false)
 			b.reconciler = New(b.o) // another process
 			b.remote.states = c.after
 			for range 2 {
 				b.reconcile()
-				if b.blocked() != (c.reason != "") {
-					t.Fatalf("blocked by %q", b.status().Status.FirstBlocker)
-				}
+				b.blocks(c.reason != "")
 			}
 			if got := b.condition(api.ConditionRemotesReachable).Message; !strings.Contains(got, c.reason) {
 				t.Errorf("condition %q, want %q", got, c.reason)
 			}
-			if got := b.reconcile(); len(got) > 0 {
-				t.Errorf("nothing has changed, and written were %q", got)
-			}
+			b.quiet()
 			b.remote.states = c.before
 			if c.pushed {
 				b.renew("3")
 			}
 			b.reconcile()
-			if b.blocked() {
-				t.Errorf("after it was read: blocked by %s", b.status().Status.FirstBlocker)
-			}
+			b.blocks(false)
 		})
 	}
 }
 
 func TestARemoteThatWasNeverReadIsNotVerified(t *testing.T) {
 	b := newBench(t, two()...)
-	b.remote.states = []remote.State{{Name: "eu", Stale: true, Reason: "secret x/y: key kubeconfig is missing"}}
-	b.reconcile()
-	if c := b.condition(api.ConditionAllNodesUp); c.Status != metav1.ConditionFalse || c.Reason != string(words.DatacenterNotVerified) {
-		t.Errorf("condition %+v", c)
-	}
+	b.reads(remote.State{Name: "eu", Stale: true, Reason: "secret x/y: key kubeconfig is missing"})
+	b.says(api.ConditionAllNodesUp, metav1.ConditionFalse, string(words.DatacenterNotVerified)+": ")
 }
 
 func TestCopiesGoWithTheirConfigurationOnly(t *testing.T) {
 	b := newBench(t, three()...)
-	b.remote.states = reachable()
-	b.reconcile()
+	b.reads(reachable()...)
 	remotes := b.o.Remotes
 	b.o.Remotes = nil
 	b.reconcile()
-	if !b.blocked() {
-		t.Error("remotes are turned off, and the datacenter there dropped out")
-	}
-	if c := b.condition(api.ConditionRemotesReachable); c.Status != metav1.ConditionFalse {
-		t.Errorf("condition %+v", c)
-	}
+	b.blocks(true) // remotes are turned off, and the datacenter there stays
+	b.says(api.ConditionRemotesReachable, metav1.ConditionFalse)
 	b.o.Remotes = remotes
-	b.remote.states = nil
-	b.reconcile()
-	if diff := cmp.Diff([]string{scope.ObjectName("demo", "dc1")}, b.names()); diff != "" {
-		t.Errorf("reports (-want +got):\n%s", diff)
-	}
+	b.reads()
+	b.wantReports(own)
 }
 
-func pushedCopy() *api.ScyllaDBDatacenterNodesStatusReport {
+func pushedCopy() *report {
 	r := there()
 	r.ObjectMeta = metav1.ObjectMeta{Namespace: ns, Name: "pushed",
 		Labels:        map[string]string{api.LabelReportSelector: "demo", api.LabelManagedBy: api.ManagedByUs, api.LabelRemoteReport: "dc2"},
@@ -304,25 +261,18 @@ func pushedCopy() *api.ScyllaDBDatacenterNodesStatusReport {
 // renew writes the copy as its pusher does.
 func (b *bench) renew(value string) {
 	b.t.Helper()
-	c := b.report("pushed")
-	c.Annotations = map[string]string{api.AnnotationCopy: api.CopyPushed, api.AnnotationCopyRenewed: value, api.AnnotationCopyPusher: "far"}
-	c.Racks = there().Racks
-	if err := b.client.Update(b.t.Context(), c); err != nil {
-		b.t.Fatal(err)
-	}
+	update(b, "pushed", func(c *report) {
+		c.Annotations, c.Racks = pushedCopy().Annotations, there().Racks
+		c.Annotations[api.AnnotationCopyRenewed] = value
+	})
 }
 
 func TestAPushedCopyIsBelievedWhileItsPusherLives(t *testing.T) {
-	b := newBench(t, append(three(), pushedCopy())...)
-	b.reconcile()
-	if !b.blocked() {
-		t.Error("its pusher may have ended long ago, and nothing blocks")
-	}
+	b := assembled(t, append(three(), pushedCopy())...)
+	b.blocks(true) // its pusher may have ended long ago
 	b.renew("1b")
 	b.reconcile()
-	if b.blocked() {
-		t.Errorf("blocked by %s", b.status().Status.FirstBlocker)
-	}
+	b.blocks(false)
 	b.clock.Step(minInterval)
 	res, err := b.Reconcile(t.Context(), demo)
 	if err != nil || res.RequeueAfter <= 0 || res.RequeueAfter > remote.StaleAfter {
@@ -333,46 +283,35 @@ func TestAPushedCopyIsBelievedWhileItsPusherLives(t *testing.T) {
 	b.reconcile()
 	b.clock.Step(remote.StaleAfter - 10*time.Second)
 	b.reconcile()
-	if b.blocked() {
-		t.Errorf("it was renewed, and blocked is by %s", b.status().Status.FirstBlocker)
-	}
+	b.blocks(false)
 	b.clock.Step(remote.StaleAfter)
 	b.reconcile()
-	if !b.blocked() {
-		t.Error("its pusher is silent, and nothing blocks")
-	}
+	b.blocks(true) // its pusher is silent
 	if d := b.status().Datacenters[1]; !d.Stale || d.Nodes[0].HostID != stage.UUID("h9") {
 		t.Errorf("datacenter %+v", d)
 	}
-	if got := b.reconcile(); len(got) > 0 {
-		t.Errorf("nothing has changed, and written were %q", got)
-	}
+	b.quiet()
 	b.renew("3")
 	b.reconcile()
-	if b.blocked() {
-		t.Errorf("its pusher is back, and blocked is by %s", b.status().Status.FirstBlocker)
-	}
+	b.blocks(false)
 }
 
 func TestAPulledCopyTakesThePlaceOfAPushedOne(t *testing.T) {
-	b := newBench(t, append(three(), pushedCopy())...)
-	b.reconcile()
-	b.remote.states = reachable()
-	b.reconcile()
-	if diff := cmp.Diff([]string{scope.ObjectName("demo", "dc1"), copyName}, b.names()); diff != "" {
-		t.Errorf("reports (-want +got):\n%s", diff)
-	}
-	if b.blocked() || b.status().Status.Nodes != 3 {
-		t.Errorf("status %+v", b.status().Status)
+	b := assembled(t, append(three(), pushedCopy())...)
+	b.reads(reachable()...)
+	b.wantReports(own, copyName)
+	b.blocks(false)
+	if n := b.status().Status.Nodes; n != 3 {
+		t.Errorf("%d nodes", n)
 	}
 }
 
 func TestSomebodyElsesReportOfTheClusterCountsToo(t *testing.T) {
 	r := there()
 	r.ObjectMeta = metav1.ObjectMeta{Namespace: ns, Name: "by-hand", Labels: map[string]string{api.LabelReportSelector: "demo"}}
-	b := newBench(t, append(three(), &r)...)
-	b.reconcile()
-	if b.blocked() || b.status().Status.Nodes != 3 {
-		t.Errorf("status %+v", b.status().Status)
+	b := assembled(t, append(three(), &r)...)
+	b.blocks(false)
+	if n := b.status().Status.Nodes; n != 3 {
+		t.Errorf("%d nodes", n)
 	}
 }

@@ -3,13 +3,11 @@
 package reports
 
 import (
-	"maps"
 	"strings"
 	"testing"
 
+	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/view"
@@ -25,9 +23,7 @@ func ofGroup(row, group string) string {
 // TestRow8Group0IDIsSetOnceAndNeverChanged: on the first node's first start its disk has no group 0 ID; once it has one the ID is recorded, and
 // nothing changes it.
 func TestRow8Group0IDIsSetOnceAndNeverChanged(t *testing.T) {
-	b := newBench(t, one()...)
-	tracker := b.withViews(1)
-	b.reconcile()
+	b, tracker := viewed(t, one()...)
 	b.join()
 	b.reconcile()
 	b.pass(tracker, 2*view.Stabilisation)
@@ -54,15 +50,11 @@ func TestRow8Group0IDIsSetOnceAndNeverChanged(t *testing.T) {
 	if s := b.status().Status; s.Group0ID != groupOne || !strings.Contains(s.FirstBlocker, "two clusters have the same name") {
 		t.Errorf("group 0 %q, first blocker %q", s.Group0ID, s.FirstBlocker)
 	}
-	c := b.condition(api.ConditionSplitCluster)
-	if c.Status != metav1.ConditionTrue || !strings.Contains(c.Message, "demo-r1-0 has group 0 ID "+groupTwo) || !strings.HasSuffix(c.Message, "kubectl scylla init reset demo --group0 -n demo") {
-		t.Errorf("condition %+v", c)
-	}
+	b.says(api.ConditionSplitCluster, metav1.ConditionTrue, "demo-r1-0 has group 0 ID "+groupTwo,
+		"kubectl scylla init reset demo --group0 -n demo\n")
 	b.wantGauge("kubectl_scylla_cluster_split", 1)
 	b.wantGauge("kubectl_scylla_cluster_initialized", 1)
-	if e := strings.Join(b.events(), "\n"); strings.Count(e, "SplitCluster ScyllaDBStatusReport/demo: ") != 1 {
-		t.Errorf("events %s", e)
-	}
+	b.said(1, "SplitCluster ScyllaDBStatusReport/demo: ")
 	b.reconciler.o.Views = nil
 	b.reconcile()
 	if s := b.status().Status; s.Group0ID != groupOne {
@@ -72,9 +64,7 @@ func TestRow8Group0IDIsSetOnceAndNeverChanged(t *testing.T) {
 	b.say("demo-r1-0", ofGroup(firstWell, groupOne))
 	b.reconcile()
 	b.wantGauge("kubectl_scylla_cluster_split", 0)
-	if c := b.condition(api.ConditionSplitCluster); c.Type != "" {
-		t.Errorf("its own group 0, and there is still %+v", c)
-	}
+	b.says(api.ConditionSplitCluster, absent)
 }
 
 // TestRow10RecoveryNeedsOneGroup0: a cluster whose report was lost counts as initialised again when all its nodes have the same group 0, and never
@@ -83,8 +73,7 @@ func TestRow10RecoveryNeedsOneGroup0(t *testing.T) {
 	row := func(self, group string) string {
 		return ofGroup(stage.UUIDs(`{"observedNodes":[{"hostID":"h0","status":"UP"},{"hostID":"h1","status":"UP"}],"hostID":"`+self+`","operationMode":"NORMAL","ownsTokens":true,"coordinator":"`+self+`"}`)+"\n", group)
 	}
-	o := one()
-	o = append(o, set("demo-r2", "dc1", "r2", 1))
+	o := append(one(), set("demo-r2", "dc1", "r2", 1))
 	o = append(o, member("demo-r2-0", "dc1", "r2", 0, stage.UUID("h1"), row("h1", groupTwo))...)
 	b := newBench(t, o...)
 	b.join()
@@ -92,14 +81,17 @@ func TestRow10RecoveryNeedsOneGroup0(t *testing.T) {
 	tracker := b.withViews(1)
 	b.reconcile()
 	b.pass(tracker, 3*view.Stabilisation)
-	if s := b.status().Status; s.Initialized || s.Group0ID != "" || b.reason() != view.ReasonRecovering || b.condition(api.ConditionSplitCluster).Status != metav1.ConditionTrue {
-		t.Fatalf("initialized %t, group 0 %q, %+v", s.Initialized, s.Group0ID, s.Conditions)
+	b.initialised(false, view.ReasonRecovering)
+	b.says(api.ConditionSplitCluster, metav1.ConditionTrue)
+	if g := b.status().Status.Group0ID; g != "" {
+		t.Fatalf("group 0 %q", g)
 	}
 	b.say("demo-r2-0", row("h1", groupOne))
 	b.pass(tracker, 2*view.Stabilisation)
-	s := b.status().Status
-	if !s.Initialized || !s.Initialization.Recovered || s.Group0ID != groupOne || b.condition(api.ConditionSplitCluster).Type != "" {
-		t.Errorf("initialized %t, %+v, group 0 %q, %+v", s.Initialized, s.Initialization, s.Group0ID, s.Conditions)
+	b.initialised(true, view.ReasonRecovered)
+	b.says(api.ConditionSplitCluster, absent)
+	if g := b.status().Status.Group0ID; g != groupOne {
+		t.Errorf("group 0 %q", g)
 	}
 }
 
@@ -107,7 +99,7 @@ func TestRow10RecoveryNeedsOneGroup0(t *testing.T) {
 // over as it is.
 func TestRow10AClusterThatNobodyHandedOverIsLeftAlone(t *testing.T) {
 	o := one()
-	o[0].SetLabels(withoutKey(o[0].GetLabels(), api.LabelManagedBy))
+	delete(o[0].GetLabels(), api.LabelManagedBy)
 	b := newBench(t, o...)
 	b.join()
 	tracker := b.withViews(1)
@@ -116,25 +108,10 @@ func TestRow10AClusterThatNobodyHandedOverIsLeftAlone(t *testing.T) {
 	if len(b.writes) > 1 { // the write of join
 		t.Errorf("written were %q", b.writes)
 	}
-	s := o[0]
-	if err := b.client.Get(b.t.Context(), keyOf(s), s); err != nil {
-		t.Fatal(err)
-	}
-	s.GetLabels()[api.LabelManagedBy] = api.ManagedByUs
-	if err := b.client.Update(b.t.Context(), s); err != nil {
-		t.Fatal(err)
-	}
+	update(b, "demo-r1", func(s *appsv1.StatefulSet) { s.Labels[api.LabelManagedBy] = api.ManagedByUs })
 	b.reconcile()
 	b.pass(tracker, 2*view.Stabilisation)
 	if i := b.status().Status.Initialization; i == nil || !i.Recovered {
 		t.Errorf("handed over, and its initialisation is %+v", i)
 	}
 }
-
-func withoutKey(m map[string]string, key string) map[string]string {
-	out := maps.Clone(m)
-	delete(out, key)
-	return out
-}
-
-func keyOf(o client.Object) types.NamespacedName { return client.ObjectKeyFromObject(o) }

@@ -4,17 +4,13 @@ package reports
 
 import (
 	"fmt"
-	"strings"
 	"testing"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/kubectl-scylla/kubectl-scylla/controller/scope"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/view"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/view/healthpolicy"
@@ -24,25 +20,18 @@ import (
 // sayHealth annotates a StatefulSet; an empty value removes the annotation.
 func (b *bench) sayHealth(name, field, value string) {
 	b.t.Helper()
-	s := &appsv1.StatefulSet{}
-	if err := b.client.Get(b.t.Context(), types.NamespacedName{Namespace: ns, Name: name}, s); err != nil {
-		b.t.Fatal(err)
-	}
-	metav1.SetMetaDataAnnotation(&s.ObjectMeta, healthpolicy.Annotation(field), value)
-	if value == "" {
-		delete(s.Annotations, healthpolicy.Annotation(field))
-	}
-	if err := b.client.Update(b.t.Context(), s); err != nil {
-		b.t.Fatal(err)
-	}
+	update(b, name, func(s *appsv1.StatefulSet) {
+		metav1.SetMetaDataAnnotation(&s.ObjectMeta, healthpolicy.Annotation(field), value)
+		if value == "" {
+			delete(s.Annotations, healthpolicy.Annotation(field))
+		}
+	})
 }
 
 // The policy is written with the first report that has permits, once, and changes when a StatefulSet's annotation does. A bad field affects only
 // itself.
 func TestTheHealthPolicyIsResolvedOnceIntoTheStatus(t *testing.T) {
-	b := newBench(t, one()...)
-	tracker := b.withViews(1)
-	b.reconcile()
+	b, tracker := viewed(t, one()...)
 	first := b.status().Status
 	if p := first.HealthPolicy; p == nil || p.Dead.Duration != view.Dead || p.MinQuorum != 3 || !p.CleanUpDeadReports || first.View == nil {
 		t.Fatalf("policy %+v beside view %+v", p, first.View)
@@ -59,19 +48,14 @@ func TestTheHealthPolicyIsResolvedOnceIntoTheStatus(t *testing.T) {
 	if p := b.status().Status.HealthPolicy; p.Dead.Duration != 10*time.Minute || p.Contact.Duration != view.ContactLimit || fmt.Sprint(p.Overridden) != "[dead]" {
 		t.Errorf("policy %+v", p)
 	}
-	c := b.condition(api.ConditionHealthPolicyValid)
-	if want := `annotation kubectl-scylla.scylladb.com/health-contact of StatefulSet demo/demo-r1 has the invalid value "5s": specify a duration from 10s to 1m, for example 1m30s, or ` +
-		`remove it: kubectl annotate statefulset demo-r1 kubectl-scylla.scylladb.com/health-contact- -n demo; until then it is 10s`; c.Status != metav1.ConditionFalse || c.Message != want {
-		t.Errorf("condition %+v\nwant %s", c, want)
-	}
-	if e := strings.Join(b.events(), "\n"); strings.Count(e, "HealthPolicyInvalid StatefulSet/demo-r1: annotation") != 1 {
-		t.Errorf("events %s", e)
-	}
+	b.says(api.ConditionHealthPolicyValid, metav1.ConditionFalse,
+		": annotation kubectl-scylla.scylladb.com/health-contact of StatefulSet demo/demo-r1 has the invalid value \"5s\": "+
+			"specify a duration from 10s to 1m, for example 1m30s, or remove it: kubectl annotate statefulset demo-r1 "+
+			"kubectl-scylla.scylladb.com/health-contact- -n demo; until then it is 10s\n")
+	b.said(1, "HealthPolicyInvalid StatefulSet/demo-r1: annotation")
 	b.sayHealth("demo-r1", healthpolicy.FieldContact, "")
 	b.reconcile()
-	if c := b.condition(api.ConditionHealthPolicyValid); c.Type != "" {
-		t.Errorf("all is well, and there is %+v", c)
-	}
+	b.says(api.ConditionHealthPolicyValid, absent)
 }
 
 // The cluster's own stabilisation sets how long the first node must be UP.
@@ -83,13 +67,9 @@ func TestTheHealthPolicySetsTheWindowOfTheFirstNode(t *testing.T) {
 	b.join()
 	b.reconcile()
 	b.pass(tracker, 50*time.Second)
-	if b.status().Status.Initialized {
-		t.Error("initialised before a minute has passed")
-	}
+	b.initialised(false, "")
 	b.pass(tracker, 20*time.Second)
-	if !b.status().Status.Initialized {
-		t.Error("not initialised")
-	}
+	b.initialised(true, "")
 }
 
 func TestTheHealthPolicySetsWhenANodeIsDead(t *testing.T) {
@@ -98,92 +78,50 @@ func TestTheHealthPolicySetsWhenANodeIsDead(t *testing.T) {
 	tracker := b.withViews(1)
 	b.reconcile()
 	b.pass(tracker, 10*time.Minute)
-	if c := b.condition(api.ConditionNodeReplaceable); c.Type != "" {
-		t.Fatalf("DOWN for ten minutes of an hour, and there is %+v", c)
-	}
+	b.says(api.ConditionNodeReplaceable, absent)
 	b.sayHealth("demo-r1", healthpolicy.FieldDead, "8m")
 	b.pass(tracker, 2*view.Interval)
-	if c := b.condition(api.ConditionNodeReplaceable); !strings.Contains(c.Message, "DOWN for 8m0s or longer") {
-		t.Errorf("condition %+v", c)
-	}
-}
-
-func threeOfWhichOneIsDown(t *testing.T) *bench {
-	t.Helper()
-	down := stage.UUIDs(`{"observedNodes":[{"hostID":"h0","status":"UP"},{"hostID":"h1","status":"UP"},{"hostID":"h2","status":"DOWN","since":"2026-11-21T11:59:00Z"}]}`) + "\n"
-	o := []client.Object{set("demo-r1", "dc1", "r1", 1), set("demo-r2", "dc1", "r2", 1), set("demo-r3", "dc1", "r3", 1)}
-	o = append(o, member("demo-r1-0", "dc1", "r1", 0, stage.UUID("h0"), down)...)
-	o = append(o, member("demo-r2-0", "dc1", "r2", 0, stage.UUID("h1"), down)...)
-	third := member("demo-r3-0", "dc1", "r3", 0, stage.UUID("h2"), "")
-	third[1].(*corev1.Pod).Status.InitContainerStatuses[0].Ready = false
-	return newBench(t, append(o, third...)...)
+	b.says(api.ConditionNodeReplaceable, metav1.ConditionTrue, "DOWN for 8m0s or longer")
 }
 
 // removed is a cluster of four whose fourth node was removed: its Service and its Pod stay, no ScyllaDB runs there, and no row lists it.
 func removed(t *testing.T) *bench {
 	t.Helper()
 	row := stage.UUIDs(`{"observedNodes":[{"hostID":"h0","status":"UP"},{"hostID":"h1","status":"UP"},{"hostID":"h2","status":"UP"}]}`) + "\n"
-	var o []client.Object
-	for i := range 4 {
-		rack, said := fmt.Sprintf("r%d", i+1), row
-		if i == 3 {
-			said = ""
-		}
-		o = append(o, set("demo-"+rack, "dc1", rack, 1))
-		o = append(o, member("demo-"+rack+"-0", "dc1", rack, 0, stage.UUID(fmt.Sprintf("h%d", i)), said)...)
-	}
-	pod := o[len(o)-1].(*corev1.Pod)
-	pod.Status.InitContainerStatuses[0].Ready = false
+	o := racks(row, row, row, "")
+	o[len(o)-1].(*corev1.Pod).Status.InitContainerStatuses[0].Ready = false
 	return newBench(t, o...)
 }
 
-func (b *bench) rows() int {
+// rows fails unless each of the two reports has that many.
+func (b *bench) rows(want int) {
 	b.t.Helper()
-	n := 0
+	var wide, narrow int
 	for _, d := range b.status().Datacenters {
-		n += len(d.Nodes)
+		wide += len(d.Nodes)
 	}
-	r := &api.ScyllaDBDatacenterNodesStatusReport{}
-	if err := b.client.Get(b.t.Context(), types.NamespacedName{Namespace: ns, Name: scope.ObjectName("demo", "dc1")}, r); err != nil {
-		b.t.Fatal(err)
+	for _, rack := range b.report(own).Racks {
+		narrow += len(rack.Nodes)
 	}
-	for _, rack := range r.Racks {
-		n -= len(rack.Nodes)
+	if wide != want || narrow != want {
+		b.t.Errorf("the cluster's report has %d rows and its datacenter's %d, want %d", wide, narrow, want)
 	}
-	if n != 0 {
-		b.t.Errorf("the cluster's report has %d more rows than its datacenter's", n)
-	}
-	n = 0
-	for _, rack := range r.Racks {
-		n += len(rack.Nodes)
-	}
-	return n
 }
 
 func TestDeadReportsAreCleanedUp(t *testing.T) {
 	b := removed(t)
 	tracker := b.withViews(1)
 	b.reconcile()
-	if n := b.rows(); n != 4 {
-		t.Fatalf("%d rows", n)
-	}
+	b.rows(4)
 	b.pass(tracker, view.Dead-view.Interval)
-	if n := b.rows(); n != 4 {
-		t.Errorf("%d rows before the time is over", n)
-	}
+	b.rows(4)
 	b.pass(tracker, 2*view.Interval)
-	if n := b.rows(); n != 3 {
-		t.Errorf("%d rows of 3 members", n)
-	}
-	if c := b.condition(api.ConditionDeadReportRetained); c.Type != "" {
-		t.Errorf("condition %+v", c)
-	}
+	b.rows(3)
+	b.says(api.ConditionDeadReportRetained, absent)
 	// Its Service stays, and once a ScyllaDB runs there and is listed again its row comes back.
 	b.say("demo-r1-0", stage.UUIDs(`{"observedNodes":[{"hostID":"h0","status":"UP"},{"hostID":"h1","status":"UP"},{"hostID":"h2","status":"UP"},{"hostID":"h3","status":"DOWN"}]}`)+"\n")
 	b.reconcile()
-	if n := b.rows(); n != 4 {
-		t.Errorf("%d rows, and a member lists it", n)
-	}
+	b.rows(4)
 }
 
 // The clean-up never leaves fewer members than the minimum quorum, and never happens where it is off; a condition and an Event say so.
@@ -199,14 +137,9 @@ func TestDeadReportsThatAreKept(t *testing.T) {
 			tracker := b.withViews(1)
 			b.reconcile()
 			b.pass(tracker, view.Dead+2*view.Interval)
-			if n := b.rows(); n != 4 {
-				t.Errorf("%d rows", n)
-			}
-			c := b.condition(api.ConditionDeadReportRetained)
-			command := "kubectl annotate service demo-r4-0 " + api.AnnotationHostID + "- " + api.AnnotationNodeJoined + "- -n demo"
-			if c.Status != metav1.ConditionTrue || c.Reason != tc.reason || !strings.Contains(c.Message, tc.says) || !strings.HasSuffix(c.Message, command) {
-				t.Errorf("condition %+v", c)
-			}
+			b.rows(4)
+			b.says(api.ConditionDeadReportRetained, metav1.ConditionTrue, tc.reason+": ", tc.says,
+				"kubectl annotate service demo-r4-0 "+api.AnnotationHostID+"- "+api.AnnotationNodeJoined+"- -n demo\n")
 		})
 	}
 	// Turned off, and turned on by a person.
@@ -216,7 +149,5 @@ func TestDeadReportsThatAreKept(t *testing.T) {
 	tracker := b.withViews(1)
 	b.reconcile()
 	b.pass(tracker, view.Dead+2*view.Interval)
-	if n := b.rows(); n != 3 {
-		t.Errorf("%d rows", n)
-	}
+	b.rows(3)
 }

@@ -11,7 +11,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kubectl-scylla/kubectl-scylla/controller/views"
@@ -40,13 +39,15 @@ func (b *bench) join() {
 
 func (b *bench) annotate(a map[string]string) {
 	b.t.Helper()
-	svc := &corev1.Service{}
-	if err := b.client.Get(b.t.Context(), types.NamespacedName{Namespace: ns, Name: "demo-r1-0"}, svc); err != nil {
-		b.t.Fatal(err)
-	}
-	svc.Annotations = a
-	if err := b.client.Update(b.t.Context(), svc); err != nil {
-		b.t.Fatal(err)
+	update(b, "demo-r1-0", func(s *corev1.Service) { s.Annotations = a })
+}
+
+// initialised fails unless the cluster is initialised, or is not.
+func (b *bench) initialised(want bool, reason string) {
+	b.t.Helper()
+	c := b.condition(api.ConditionInitialized)
+	if b.status().Status.Initialized != want || reason != "" && c.Reason != reason {
+		b.t.Errorf("initialised is not %t, with %q: %+v", want, reason, c)
 	}
 }
 
@@ -60,35 +61,23 @@ func (b *bench) pass(tracker *views.Tracker, long time.Duration) {
 	}
 }
 
-func (b *bench) reason() string { return b.condition(api.ConditionInitialized).Reason }
-
 func TestTheFirstNodeInitialises(t *testing.T) {
-	b := newBench(t, one()...)
-	tracker := b.withViews(1)
-	b.reconcile()
-	if s := b.status().Status; s.Initialized || b.reason() != view.ReasonNotInitialized {
-		t.Fatalf("no node has joined: initialized %t, %s", s.Initialized, b.reason())
-	}
+	b, tracker := viewed(t, one()...)
+	b.initialised(false, view.ReasonNotInitialized)
 	b.join()
 	b.reconcile()
-	if b.reason() != view.ReasonStabilising {
-		t.Errorf("the first node has just joined: %+v", b.condition(api.ConditionInitialized))
-	}
+	b.initialised(false, view.ReasonStabilising)
 	b.pass(tracker, view.Stabilisation-view.Interval)
-	if b.status().Status.Initialized {
-		t.Errorf("initialised before %s have passed", view.Stabilisation)
-	}
+	b.initialised(false, "")
 	b.pass(tracker, 2*view.Interval)
+	b.initialised(true, view.ReasonInitialized)
 	s := b.status()
-	if !s.Status.Initialized || s.Status.Initialization == nil || s.Status.Initialization.FirstHostID != stage.UUID("h0") || s.Status.Initialization.Recovered || b.reason() != view.ReasonInitialized {
-		t.Fatalf("status %+v, %+v", s.Status.Initialization, b.condition(api.ConditionInitialized))
+	if i := s.Status.Initialization; i == nil || i.FirstHostID != stage.UUID("h0") || i.Recovered {
+		t.Fatalf("initialisation %+v", i)
 	}
-	if e := strings.Join(b.events(), "\n"); strings.Count(e, "InitStarted ScyllaDBStatusReport/demo: demo-r1-0 has joined") != 1 || strings.Contains(e, "InitFailed") {
-		t.Errorf("events %s", e)
-	}
-	if e := strings.Join(b.events(), "\n"); !strings.Contains(e, "InitCompleted ScyllaDBStatusReport/demo: the cluster has had its first node, "+stage.UUID("h0")) {
-		t.Errorf("events %s", e)
-	}
+	b.said(1, "InitStarted ScyllaDBStatusReport/demo: demo-r1-0 has joined")
+	b.said(0, "InitFailed")
+	b.said(1, "InitCompleted ScyllaDBStatusReport/demo: the cluster has had its first node, "+stage.UUID("h0"))
 	at := s.Status.Initialization.At
 
 	// It stays so: the node is gone, with its disk, and a new process with empty memory reads the report.
@@ -99,9 +88,7 @@ func TestTheFirstNodeInitialises(t *testing.T) {
 	if s := b.status().Status; !s.Initialized || !s.Initialization.At.Equal(&at) {
 		t.Errorf("initialized %t, %+v", s.Initialized, s.Initialization)
 	}
-	if c := b.condition(api.ConditionInitializedButEmpty); c.Status != metav1.ConditionTrue || !strings.Contains(c.Message, "kubectl scylla init reset demo -n demo") {
-		t.Errorf("condition %+v", c)
-	}
+	b.says(api.ConditionInitializedButEmpty, metav1.ConditionTrue, "kubectl scylla init reset demo -n demo")
 	b.reconciler.o.Views = nil
 	b.reconcile()
 	if s := b.status().Status; !s.Initialized || !s.Initialization.At.Equal(&at) {
@@ -110,9 +97,7 @@ func TestTheFirstNodeInitialises(t *testing.T) {
 	b.withViews(3)
 	b.join()
 	b.reconcile()
-	if c := b.condition(api.ConditionInitializedButEmpty); c.Type != "" {
-		t.Errorf("a member has joined, and there is still %+v", c)
-	}
+	b.says(api.ConditionInitializedButEmpty, absent)
 }
 
 // A node that is not UP without a break does not initialise the cluster.
@@ -125,36 +110,25 @@ func TestAFirstNodeThatIsNotWell(t *testing.T) {
 	}
 	for name, row := range tests {
 		t.Run(name, func(t *testing.T) {
-			b := newBench(t, one()...)
-			tracker := b.withViews(1)
-			b.reconcile()
+			b, tracker := viewed(t, one()...)
 			b.join()
 			b.say("demo-r1-0", row)
 			b.pass(tracker, 3*view.Stabilisation)
-			if b.status().Status.Initialized {
-				t.Errorf("initialised by a node that %s", name)
-			}
-			if e := strings.Join(b.events(), "\n"); strings.Contains(e, "Init") {
-				t.Errorf("events %s", e)
-			}
+			b.initialised(false, "")
+			b.said(0, "Init")
 			// It was well for a moment.
 			b.say("demo-r1-0", firstWell)
 			b.pass(tracker, view.Interval)
 			b.say("demo-r1-0", row)
 			b.pass(tracker, view.Interval)
-			if e := strings.Join(b.events(), "\n"); strings.Count(e, "InitStarted") != 1 || strings.Count(e, "InitFailed ScyllaDBStatusReport/demo: the first node was not healthy for long enough: ") != 1 {
-				t.Errorf("events %s", e)
-			}
+			b.said(1, "InitStarted")
+			b.said(1, "InitFailed ScyllaDBStatusReport/demo: the first node was not healthy for long enough: ")
 			// Once it is UP the whole time has to pass again.
 			b.say("demo-r1-0", firstWell)
 			b.pass(tracker, view.Stabilisation-view.Interval)
-			if b.status().Status.Initialized {
-				t.Error("initialised by the time before it was well")
-			}
+			b.initialised(false, "")
 			b.pass(tracker, 2*view.Interval)
-			if !b.status().Status.Initialized {
-				t.Error("not initialised")
-			}
+			b.initialised(true, "")
 		})
 	}
 }
@@ -165,14 +139,13 @@ func TestARecoveredCluster(t *testing.T) {
 	b.join()
 	tracker := b.withViews(1)
 	b.reconcile()
-	if b.reason() != view.ReasonRecovering {
-		t.Fatalf("nodes had joined before anybody looked: %+v", b.condition(api.ConditionInitialized))
-	}
+	b.initialised(false, view.ReasonRecovering)
 	b.pass(tracker, view.Stabilisation/2)
 	tracker = b.withViews(2) // the new process loses nothing that matters
 	b.pass(tracker, 2*view.Stabilisation)
-	if s := b.status().Status; !s.Initialized || !s.Initialization.Recovered || s.Initialization.FirstHostID != stage.UUID("h0") || b.reason() != view.ReasonRecovered {
-		t.Errorf("status %+v, %+v", s.Initialization, b.condition(api.ConditionInitialized))
+	b.initialised(true, view.ReasonRecovered)
+	if i := b.status().Status.Initialization; !i.Recovered || i.FirstHostID != stage.UUID("h0") {
+		t.Errorf("initialisation %+v", i)
 	}
 }
 
@@ -181,9 +154,7 @@ func TestARecoveredCluster(t *testing.T) {
 func TestInitialisationSurvivesACrashAtEachPoint(t *testing.T) {
 	// The requests of a run without a crash, from the moment at which it is due.
 	due := func() (*bench, *views.Tracker) {
-		b := newBench(t, one()...)
-		tracker := b.withViews(1)
-		b.reconcile()
+		b, tracker := viewed(t, one()...)
 		b.join()
 		b.reconcile()
 		b.pass(tracker, view.Stabilisation-view.Interval)
@@ -227,9 +198,7 @@ func TestInitialisationSurvivesACrashAtEachPoint(t *testing.T) {
 
 // Initialisation is written even when other writes fail.
 func TestInitialisationIsWrittenBeforeWhatFails(t *testing.T) {
-	b := newBench(t, one()...)
-	tracker := b.withViews(1)
-	b.reconcile()
+	b, tracker := viewed(t, one()...)
 	b.join()
 	b.reconcile()
 	b.fail = func(verb string, _ client.Object) error {
@@ -239,7 +208,5 @@ func TestInitialisationIsWrittenBeforeWhatFails(t *testing.T) {
 		return nil
 	}
 	b.pass(tracker, 2*view.Stabilisation)
-	if !b.status().Status.Initialized {
-		t.Error("it was not written, because something else was refused")
-	}
+	b.initialised(true, "") // though everything else was refused
 }

@@ -60,20 +60,14 @@ func TestWhatIsKeptIsWhatWasWrittenOrFoundEqual(t *testing.T) {
 			if err := (*told)[len(*told)-1]; err == nil || !strings.Contains(err.Error(), "admission webhook says no") {
 				t.Errorf("told %v", err)
 			}
-			if c := b.condition(api.ConditionReportsKept); c.Status != metav1.ConditionFalse || !strings.Contains(c.Message, "admission webhook says no") {
-				t.Errorf("condition %+v", c)
-			}
-			if e := strings.Join(b.events(), "\n"); !strings.Contains(e, "ReportNotKept StatefulSet/demo-r1: ") {
-				t.Errorf("events:\n%s", e)
-			}
+			b.says(api.ConditionReportsKept, metav1.ConditionFalse, "admission webhook says no")
+			b.said(1, "ReportNotKept StatefulSet/demo-r1: ")
 			b.fail = nil
 			b.reconcile()
 			if err := (*told)[len(*told)-1]; err != nil {
 				t.Errorf("told %v", err)
 			}
-			if c := b.condition(api.ConditionReportsKept); c.Type != "" {
-				t.Errorf("the condition stays: %+v", c)
-			}
+			b.says(api.ConditionReportsKept, absent)
 		})
 	}
 }
@@ -97,10 +91,7 @@ func TestNoClusterReportUnderAKindThatLacksFields(t *testing.T) {
 	if got := narrow(); !strings.Contains(got, "create *api.ScyllaDBDatacenterNodesStatusReport") || strings.Contains(got, "ScyllaDBStatusReport demo") {
 		t.Errorf("written without a cluster report:\n%s", got)
 	}
-	if e := strings.Join(b.events(), "\n"); !strings.Contains(e, "kubectl scylla install --upgrade") {
-		t.Errorf("events:\n%s", e)
-	}
-
+	b.said(1, "kubectl scylla install --upgrade")
 	whole := lacks
 	lacks = nil
 	b.reconcile()
@@ -116,8 +107,7 @@ func TestNoClusterReportUnderAKindThatLacksFields(t *testing.T) {
 
 // A cluster whose reports cannot be written is assembled less and less often, whatever arrives in between, and at once again after a success.
 func TestNoHarm27AFailingClusterIsTriedLessAndLessOften(t *testing.T) {
-	b := newBench(t, two()...)
-	b.reconcile()
+	b := assembled(t, two()...)
 	failing, tries := true, 0
 	b.fail = func(_ string, o client.Object) error {
 		if _, ok := o.(*api.ScyllaDBDatacenterNodesStatusReport); ok && failing {
@@ -178,19 +168,15 @@ func TestWhatCannotBeReadIsNotKept(t *testing.T) {
 
 // A row that an attacker makes unwritable is dropped alone, and the other members' rows are still written.
 func TestAttack1ATimeThatNoReportCanSayCostsItsRow(t *testing.T) {
-	b := newBench(t, two()...)
-	b.reconcile()
+	b := assembled(t, two()...)
 	b.say("demo-r1-0", strings.Replace(oneDn, "2026-11-21T11:59:00Z", "9999-12-31T23:59:59-23:00", 1))
 	b.reconcile()
-	if c := b.condition(api.ConditionRowsDecoded); c.Status != metav1.ConditionFalse || !strings.Contains(c.Message, "demo-r1-0") {
-		t.Errorf("condition %+v", c)
-	}
+	b.says(api.ConditionRowsDecoded, metav1.ConditionFalse, "demo-r1-0")
 }
 
 // Rows that change all the time cause one write of each report within two seconds.
 func TestAttack9FlappingRowsCostAWriteInTwoSeconds(t *testing.T) {
-	b := newBench(t, two()...)
-	b.reconcile()
+	b := assembled(t, two()...)
 	b.writes = nil
 	const seconds = 60
 	for i := range seconds * 4 {

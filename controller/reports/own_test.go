@@ -7,11 +7,10 @@ import (
 	"strings"
 	"testing"
 
-	appsv1 "k8s.io/api/apps/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"sigs.k8s.io/controller-runtime/pkg/client"
+	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/kubectl-scylla/kubectl-scylla/controller/scope"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 )
 
@@ -69,14 +68,11 @@ func TestBesideOperator7OnlyOurReportsAreDeleted(t *testing.T) {
 		for _, last := range []bool{false, true} {
 			b := newBench(t, append(two(), left(tc.change))...)
 			if last { // no StatefulSet of the cluster is left
-				for _, set := range []string{"demo-r1", "demo-r2"} {
-					if err := b.client.Delete(t.Context(), &appsv1.StatefulSet{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: set}}); err != nil {
-						t.Fatal(err)
-					}
-				}
+				b.drop(set("demo-r1", "", "", 0), set("demo-r2", "", "", 0))
 			}
 			b.reconcile()
-			if stays := slices.Contains(b.names(), "left"); stays != tc.stays {
+			err := b.client.Get(t.Context(), types.NamespacedName{Namespace: ns, Name: "left"}, &report{})
+			if stays := !apierrors.IsNotFound(err); stays != tc.stays {
 				t.Errorf("%s, last %t: it stays: %t", name, last, stays)
 			}
 			said := slices.ContainsFunc(b.events(), func(e string) bool {
@@ -89,18 +85,21 @@ func TestBesideOperator7OnlyOurReportsAreDeleted(t *testing.T) {
 	}
 }
 
-// TestBesideOperator7AReportInTheWayIsNotOverwritten: the operator's report has the name that ours would have, and our label.
+// TestBesideOperator7AReportInTheWayIsNotOverwritten: another report has the name that ours would have: the operator's,
+// with our label, or one without.
 func TestBesideOperator7AReportInTheWayIsNotOverwritten(t *testing.T) {
-	theirs := left(func(r *report) {
-		r.Name = scope.ObjectName("demo", "dc1")
-		r.OwnerReferences = []metav1.OwnerReference{{APIVersion: api.GroupVersion.String(), Kind: "ScyllaDBDatacenter", Name: "demo", UID: "uid-demo"}}
-	})
-	b := newBench(t, append(two(), client.Object(theirs))...)
-	b.clock.Step(2 * minInterval)
-	if _, err := b.Reconcile(t.Context(), demo); err == nil || !strings.Contains(err.Error(), "its owner is ScyllaDBDatacenter demo") {
-		t.Errorf("reconcile: %v", err)
-	}
-	if got := b.report(theirs.Name); got.DatacenterName != "gone" || got.OwnerReferences[0].Kind != "ScyllaDBDatacenter" {
-		t.Errorf("it was overwritten: %+v", got)
+	for says, change := range map[string]func(*report){
+		"its owner is ScyllaDBDatacenter demo": func(r *report) {
+			r.OwnerReferences = []metav1.OwnerReference{{APIVersion: api.GroupVersion.String(), Kind: "ScyllaDBDatacenter", Name: "demo", UID: "uid-demo"}}
+		},
+		own + " has the name of our report but is not ours": func(r *report) { delete(r.Labels, api.LabelManagedBy) },
+	} {
+		b := newBench(t, append(two(), left(func(r *report) { r.Name = own; change(r) }))...)
+		if _, err := b.Reconcile(t.Context(), demo); err == nil || !strings.Contains(err.Error(), says) {
+			t.Errorf("reconcile: %v, want %q", err, says)
+		}
+		if slices.ContainsFunc(b.writes, func(w string) bool { return strings.HasSuffix(w, own) }) {
+			t.Errorf("written: %q", b.writes)
+		}
 	}
 }

@@ -5,7 +5,6 @@ package reports
 import (
 	"context"
 	"errors"
-	"strings"
 	"testing"
 	"time"
 
@@ -32,13 +31,10 @@ func unstarted(t *testing.T) (*bench, *corev1.Pod) {
 
 func (b *bench) kubeletSays(name string, uid types.UID, at time.Time, note string) {
 	b.t.Helper()
-	err := b.client.Create(b.t.Context(), &eventsv1.Event{
+	b.create(&eventsv1.Event{
 		ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: name}, Regarding: corev1.ObjectReference{Kind: "Pod", Namespace: ns, Name: "demo-r1-0", UID: uid},
 		Type: corev1.EventTypeWarning, Reason: "FailedMount", Note: note, DeprecatedLastTimestamp: metav1.NewTime(at),
 	})
-	if err != nil {
-		b.t.Fatal(err)
-	}
 }
 
 // TestRow5PrerequisitesMissing: a missing Secret that a Pod mounts is named, without an error and without a right on Secrets; once the Pod starts the
@@ -46,9 +42,7 @@ func (b *bench) kubeletSays(name string, uid types.UID, at time.Time, note strin
 func TestRow5PrerequisitesMissing(t *testing.T) {
 	b, pod := unstarted(t)
 	b.reconcile()
-	if c := b.condition(api.ConditionPrerequisitesMissing); c.Type != "" {
-		t.Fatalf("nothing is known to be missing: %+v", c)
-	}
+	b.says(api.ConditionPrerequisitesMissing, absent)
 	b.clock.Step(askEvents)
 	now := b.clock.Now()
 	b.kubeletSays("a", "uid-of-the-pod", now, `MountVolume.SetUp failed for volume "tls" : secret "demo-local-serving-certs" not found`)
@@ -59,11 +53,8 @@ func TestRow5PrerequisitesMissing(t *testing.T) {
 	if err != nil || result.RequeueAfter == 0 || result.RequeueAfter > askEvents {
 		t.Fatalf("%+v, %v", result, err)
 	}
-	c := b.condition(api.ConditionPrerequisitesMissing)
-	want := "configmap/demo-scylla and secret/demo-local-serving-certs do not exist in namespace demo, and demo-r1-0 does not start without them: create them; the rest is automatic"
-	if c.Status != metav1.ConditionTrue || c.Message != want {
-		t.Errorf("condition %+v", c)
-	}
+	b.says(api.ConditionPrerequisitesMissing, metav1.ConditionTrue, ": configmap/demo-scylla and "+
+		"secret/demo-local-serving-certs do not exist in namespace demo, and demo-r1-0 does not start without them: create them; the rest is automatic\n")
 	b.writes = nil
 	for range 5 {
 		b.clock.Step(askEvents)
@@ -72,22 +63,12 @@ func TestRow5PrerequisitesMissing(t *testing.T) {
 	if len(b.writes) > 0 {
 		t.Errorf("nothing has changed, and written were %q", b.writes)
 	}
-	if e := strings.Join(b.events(), "\n"); strings.Count(e, "PrerequisitesMissing StatefulSet/demo-r1: ") != 1 {
-		t.Errorf("events %s", e)
-	}
+	b.said(1, "PrerequisitesMissing StatefulSet/demo-r1: ")
 
-	if err := b.client.Get(t.Context(), client.ObjectKeyFromObject(pod), pod); err != nil {
-		t.Fatal(err)
-	}
-	pod.Status.InitContainerStatuses[0].State = running(true).State
-	if err := b.client.Status().Update(t.Context(), pod); err != nil {
-		t.Fatal(err)
-	}
+	updateStatus(b, pod.Name, func(p *corev1.Pod) { p.Status.InitContainerStatuses[0].State = running(true).State })
 	b.clock.Step(askEvents)
 	b.reconcile()
-	if c := b.condition(api.ConditionPrerequisitesMissing); c.Type != "" {
-		t.Errorf("the Pod has started, and there is %+v", c)
-	}
+	b.says(api.ConditionPrerequisitesMissing, absent)
 }
 
 // A container's own state names it too, and Events that cannot be read are no error.
@@ -95,20 +76,14 @@ func TestPrerequisitesByTheStateOfAContainer(t *testing.T) {
 	b, pod := unstarted(t)
 	b.reconciler.o.Live = noEvents{b.reconciler.o.Live}
 	b.reconcile()
-	if c := b.condition(api.ConditionPrerequisitesMissing); c.Type != "" {
-		t.Errorf("condition %+v", c)
-	}
-	if err := b.client.Get(t.Context(), client.ObjectKeyFromObject(pod), pod); err != nil {
-		t.Fatal(err)
-	}
-	pod.Status.InitContainerStatuses[0].State.Waiting = &corev1.ContainerStateWaiting{Reason: "CreateContainerConfigError", Message: `secret "demo-root" not found`}
-	if err := b.client.Status().Update(t.Context(), pod); err != nil {
-		t.Fatal(err)
-	}
+	b.says(api.ConditionPrerequisitesMissing, absent)
+	updateStatus(b, pod.Name, func(p *corev1.Pod) {
+		p.Status.InitContainerStatuses[0].State.Waiting = &corev1.ContainerStateWaiting{
+			Reason: "CreateContainerConfigError", Message: `secret "demo-root" not found`,
+		}
+	})
 	b.reconcile()
-	if c := b.condition(api.ConditionPrerequisitesMissing); !strings.HasPrefix(c.Message, "secret/demo-root does not exist in namespace demo") {
-		t.Errorf("condition %+v", c)
-	}
+	b.says(api.ConditionPrerequisitesMissing, metav1.ConditionTrue, ": secret/demo-root does not exist in namespace demo")
 }
 
 type noEvents struct{ client.Reader }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -29,6 +30,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/kubectl-scylla/kubectl-scylla/controller/metrics"
@@ -77,21 +79,21 @@ func (f *fakeRemotes) Publish(_, _ string, r []api.ScyllaDBDatacenterNodesStatus
 func newBench(t testing.TB, objects ...client.Object) *bench {
 	t.Helper()
 	b := &bench{t: t, clock: clocktesting.NewFakeClock(time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC))}
-	note := func(verb string, obj client.Object) error {
+	note := func(verb string, obj client.Object, write func() error) error {
 		if b.fail != nil {
 			if err := b.fail(verb, obj); err != nil {
 				return err
 			}
 		}
 		b.writes = append(b.writes, fmt.Sprintf("%s %T %s", verb, obj, obj.GetName()))
-		if r, ok := obj.(*api.ScyllaDBDatacenterNodesStatusReport); ok && b.prune {
+		if r, ok := obj.(*report); ok && b.prune {
 			for _, rack := range r.Racks {
 				for k := range rack.Nodes {
 					rack.Nodes[k].Ordinal = 0
 				}
 			}
 		}
-		return nil
+		return write()
 	}
 	b.client = interceptor.NewClient(
 		fake.NewClientBuilder().WithScheme(kube.NewScheme()).WithReturnManagedFields().
@@ -99,40 +101,22 @@ func newBench(t testing.TB, objects ...client.Object) *bench {
 			WithStatusSubresource(&api.ScyllaDBStatusReport{}).WithObjects(objects...).Build(),
 		interceptor.Funcs{
 			Create: func(ctx context.Context, c client.WithWatch, obj client.Object, opts ...client.CreateOption) error {
-				if err := note("create", obj); err != nil {
-					return err
-				}
-				return c.Create(ctx, obj, opts...)
+				return note("create", obj, func() error { return c.Create(ctx, obj, opts...) })
 			},
 			Update: func(ctx context.Context, c client.WithWatch, obj client.Object, opts ...client.UpdateOption) error {
-				if err := note("update", obj); err != nil {
-					return err
-				}
-				return c.Update(ctx, obj, opts...)
+				return note("update", obj, func() error { return c.Update(ctx, obj, opts...) })
 			},
 			Patch: func(ctx context.Context, c client.WithWatch, obj client.Object, p client.Patch, opts ...client.PatchOption) error {
-				if err := note("patch", obj); err != nil {
-					return err
-				}
-				return c.Patch(ctx, obj, p, opts...)
+				return note("patch", obj, func() error { return c.Patch(ctx, obj, p, opts...) })
 			},
 			Delete: func(ctx context.Context, c client.WithWatch, obj client.Object, opts ...client.DeleteOption) error {
-				if err := note("delete", obj); err != nil {
-					return err
-				}
-				return c.Delete(ctx, obj, opts...)
+				return note("delete", obj, func() error { return c.Delete(ctx, obj, opts...) })
 			},
 			SubResourceApply: func(ctx context.Context, c client.Client, sub string, obj runtime.ApplyConfiguration, opts ...client.SubResourceApplyOption) error {
-				if err := note("apply", &api.ScyllaDBStatusReport{}); err != nil {
-					return err
-				}
-				return c.SubResource(sub).Apply(ctx, obj, opts...)
+				return note("apply", &api.ScyllaDBStatusReport{}, func() error { return c.SubResource(sub).Apply(ctx, obj, opts...) })
 			},
 			SubResourceUpdate: func(ctx context.Context, c client.Client, sub string, obj client.Object, opts ...client.SubResourceUpdateOption) error {
-				if err := note(sub, obj); err != nil {
-					return err
-				}
-				return c.SubResource(sub).Update(ctx, obj, opts...)
+				return note(sub, obj, func() error { return c.SubResource(sub).Update(ctx, obj, opts...) })
 			},
 		})
 	b.registry = prometheus.NewRegistry()
@@ -156,43 +140,103 @@ func (b *bench) reconcile() []string {
 	return b.writes
 }
 
+// assembled is a bench after its first reconciliation.
+func assembled(t testing.TB, objects ...client.Object) *bench {
+	t.Helper()
+	b := newBench(t, objects...)
+	b.reconcile()
+	return b
+}
+
+// quiet fails if a reconciliation writes anything, since nothing has changed.
+func (b *bench) quiet() {
+	b.t.Helper()
+	if got := b.reconcile(); len(got) > 0 {
+		b.t.Errorf("nothing has changed, and written were %q", got)
+	}
+}
+
+func (b *bench) must(err error) {
+	b.t.Helper()
+	if err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+func (b *bench) get(name string, o client.Object) {
+	b.t.Helper()
+	b.must(b.client.Get(b.t.Context(), types.NamespacedName{Namespace: ns, Name: name}, o))
+}
+
+func (b *bench) create(objects ...client.Object) {
+	b.t.Helper()
+	for _, o := range objects {
+		b.must(b.client.Create(b.t.Context(), o))
+	}
+}
+
+func (b *bench) drop(objects ...client.Object) {
+	b.t.Helper()
+	for _, o := range objects {
+		b.must(b.client.Delete(b.t.Context(), o))
+	}
+}
+
+// object is a pointer to a kind, to read it.
+type object[T any] interface {
+	*T
+	client.Object
+}
+
+// update changes an object; updateStatus changes its status.
+func update[T any, P object[T]](b *bench, name string, change func(P)) {
+	b.t.Helper()
+	o := P(new(T))
+	b.get(name, o)
+	change(o)
+	b.must(b.client.Update(b.t.Context(), o))
+}
+
+func updateStatus[T any, P object[T]](b *bench, name string, change func(P)) {
+	b.t.Helper()
+	o := P(new(T))
+	b.get(name, o)
+	change(o)
+	b.must(b.client.Status().Update(b.t.Context(), o))
+}
+
 func (b *bench) status() *api.ScyllaDBStatusReport {
 	b.t.Helper()
 	r := &api.ScyllaDBStatusReport{}
-	if err := b.client.Get(b.t.Context(), demo.NamespacedName, r); err != nil {
-		b.t.Fatal(err)
-	}
+	b.get("demo", r)
 	return r
 }
 
-func (b *bench) report(name string) *api.ScyllaDBDatacenterNodesStatusReport {
+func (b *bench) report(name string) *report {
 	b.t.Helper()
-	r := &api.ScyllaDBDatacenterNodesStatusReport{}
-	if err := b.client.Get(b.t.Context(), types.NamespacedName{Namespace: ns, Name: name}, r); err != nil {
-		b.t.Fatal(err)
-	}
+	r := &report{}
+	b.get(name, r)
 	return r
 }
 
-func (b *bench) names() []string {
+// wantReports compares the names of all datacenter reports.
+func (b *bench) wantReports(want ...string) {
 	b.t.Helper()
 	var l api.ScyllaDBDatacenterNodesStatusReportList
-	if err := b.client.List(b.t.Context(), &l); err != nil {
-		b.t.Fatal(err)
-	}
-	var out []string
+	b.must(b.client.List(b.t.Context(), &l))
+	var got []string
 	for _, r := range l.Items {
-		out = append(out, r.Name)
+		got = append(got, r.Name)
 	}
-	return out
+	if diff := cmp.Diff(want, got); diff != "" {
+		b.t.Errorf("reports (-want +got):\n%s", diff)
+	}
 }
 
 func (b *bench) events() []string {
 	b.t.Helper()
 	var l eventsv1.EventList
-	if err := b.client.List(b.t.Context(), &l); err != nil {
-		b.t.Fatal(err)
-	}
+	b.must(b.client.List(b.t.Context(), &l))
 	var out []string
 	for _, e := range l.Items {
 		out = append(out, e.Reason+" "+e.Regarding.Kind+"/"+e.Regarding.Name+": "+e.Note)
@@ -200,26 +244,35 @@ func (b *bench) events() []string {
 	return out
 }
 
+// said fails unless the text is in so many Events.
+func (b *bench) said(want int, text string) {
+	b.t.Helper()
+	if e := strings.Join(b.events(), "\n"); strings.Count(e, text) != want {
+		b.t.Errorf("%q is not %d times in the Events\n%s", text, want, e)
+	}
+}
+
 // say changes the row in a Pod's annotation.
 func (b *bench) say(pod string, row string) {
 	b.t.Helper()
-	p := &corev1.Pod{}
-	if err := b.client.Get(b.t.Context(), types.NamespacedName{Namespace: ns, Name: pod}, p); err != nil {
-		b.t.Fatal(err)
-	}
-	p.Annotations = map[string]string{api.AnnotationNodeStatusReport: row}
-	if err := b.client.Update(b.t.Context(), p); err != nil {
-		b.t.Fatal(err)
-	}
+	update(b, pod, func(p *corev1.Pod) { p.Annotations = map[string]string{api.AnnotationNodeStatusReport: row} })
 }
 
 func (b *bench) condition(kind string) metav1.Condition {
 	b.t.Helper()
-	c := meta.FindStatusCondition(b.status().Status.Conditions, kind)
-	if c == nil {
-		return metav1.Condition{}
+	return ptr.Deref(meta.FindStatusCondition(b.status().Status.Conditions, kind), metav1.Condition{})
+}
+
+const absent = metav1.ConditionStatus("")
+
+// says fails unless a condition of the cluster report has that status, and these words in "reason: message\n".
+func (b *bench) says(kind string, want metav1.ConditionStatus, words ...string) {
+	b.t.Helper()
+	c := b.condition(kind)
+	words = slices.DeleteFunc(words, func(w string) bool { return strings.Contains(c.Reason+": "+c.Message+"\n", w) })
+	if c.Status != want || len(words) > 0 {
+		b.t.Errorf("condition %+v, want %s=%q with %q", c, kind, want, words)
 	}
-	return *c
 }
 
 func set(name, dc, rack string, replicas int32) *appsv1.StatefulSet {
@@ -248,27 +301,33 @@ var (
 	oneDn = stage.UUIDs(`{"observedNodes":[{"hostID":"h0","status":"UP"},{"hostID":"h1","status":"DOWN","since":"2026-11-21T11:59:00Z"}]}`) + "\n"
 )
 
-// two is a cluster of two racks with a node each.
-func two() []client.Object {
-	o := []client.Object{set("demo-r1", "dc1", "r1", 1), set("demo-r2", "dc1", "r2", 1)}
-	o = append(o, member("demo-r1-0", "dc1", "r1", 0, stage.UUID("h0"), allUp)...)
-	return append(o, member("demo-r2-0", "dc1", "r2", 0, stage.UUID("h1"), allUp)...)
+// own is the name of the report of dc1.
+var own = scope.ObjectName("demo", "dc1")
+
+// racks is a cluster with a rack and a node for each row.
+func racks(rows ...string) (o []client.Object) {
+	for i, row := range rows {
+		rack := fmt.Sprintf("r%d", i+1)
+		o = append(o, set("demo-"+rack, "dc1", rack, 1))
+		o = append(o, member("demo-"+rack+"-0", "dc1", rack, 0, stage.UUID(fmt.Sprintf("h%d", i)), row)...)
+	}
+	return o
 }
+
+func two() []client.Object { return racks(allUp, allUp) }
 
 func TestReportsOfAHealthyCluster(t *testing.T) {
 	b := newBench(t, two()...)
-	got := b.reconcile()
-	name := scope.ObjectName("demo", "dc1")
 	want := []string{
-		"create *api.ScyllaDBDatacenterNodesStatusReport " + name,
+		"create *api.ScyllaDBDatacenterNodesStatusReport " + own,
 		"create *api.ScyllaDBStatusReport demo",
 		"status *api.ScyllaDBStatusReport demo",
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
+	if diff := cmp.Diff(want, b.reconcile()); diff != "" {
 		t.Errorf("writes (-want +got):\n%s", diff)
 	}
 
-	r := b.report(name)
+	r := b.report(own)
 	wantMeta := metav1.ObjectMeta{
 		Labels: map[string]string{
 			api.LabelManagedBy: api.ManagedByUs, api.LabelDatacenter: "dc1", api.LabelReportSelector: "demo",
@@ -293,205 +352,119 @@ func TestReportsOfAHealthyCluster(t *testing.T) {
 		t.Errorf("status %+v", s.Status)
 	}
 	for _, kind := range []string{api.ConditionAllNodesUp, api.ConditionRowsDecoded, api.ConditionRemotesReachable} {
-		if c := b.condition(kind); c.Status != metav1.ConditionTrue {
-			t.Errorf("condition %s: %+v", kind, c)
-		}
+		b.says(kind, metav1.ConditionTrue)
 	}
 	for range 3 {
-		if got := b.reconcile(); len(got) > 0 {
-			t.Errorf("nothing has changed, and written were %q", got)
-		}
+		b.quiet()
 	}
 }
 
 func TestANodeSeenDownIsNamed(t *testing.T) {
-	b := newBench(t, two()...)
-	b.reconcile()
+	b := assembled(t, two()...)
 	b.say("demo-r1-0", oneDn)
 	b.reconcile()
-	c := b.condition(api.ConditionAllNodesUp)
-	if c.Status != metav1.ConditionFalse || c.Reason != "NodeDown" || !strings.Contains(c.Message, "demo-r1-0") || !strings.Contains(c.Message, "demo-r2-0") {
-		t.Errorf("condition %+v", c)
-	}
+	b.says(api.ConditionAllNodesUp, metav1.ConditionFalse, "NodeDown: ", "demo-r1-0", "demo-r2-0")
 	if s := b.status().Status; s.Blockers != 1 || s.Up != "1/2" || s.FirstBlocker == "" {
 		t.Errorf("status %+v", s)
 	}
-	if e := b.events(); len(e) != 1 || !strings.HasPrefix(e[0], "NotAllNodesUp ScyllaDBStatusReport/demo: ") {
-		t.Errorf("events %q", e)
-	}
+	b.said(1, "NotAllNodesUp ScyllaDBStatusReport/demo: ")
 	b.say("demo-r1-0", allUp)
 	b.reconcile()
-	if c := b.condition(api.ConditionAllNodesUp); c.Status != metav1.ConditionTrue {
-		t.Errorf("condition %+v", c)
-	}
+	b.says(api.ConditionAllNodesUp, metav1.ConditionTrue)
 }
 
-// A hundred reporters see a node go DOWN within one second.
-func TestAFlipSeenByAHundredCostsTwoWrites(t *testing.T) {
-	var objects []client.Object
-	var ids []string
-	for i := range 100 {
-		ids = append(ids, stage.UUID(fmt.Sprintf("h%02d", i)))
-	}
-	up, down := *text(t, api.NodeStatusReport{ObservedNodes: sees("UP", ids...)}), *text(t, api.NodeStatusReport{ObservedNodes: append(sees("DOWN", ids[0]), sees("UP", ids[1:]...)...)})
-	objects = append(objects, set("demo-r1", "dc1", "r1", 100))
-	for i, id := range ids {
-		objects = append(objects, member(fmt.Sprintf("demo-r1-%d", i), "dc1", "r1", i, id, up)...)
-	}
-	b := newBench(t, objects...)
-	b.reconcile()
+// The first change after a quiet time is written at once; those that follow are written at the end of the interval.
+func TestAFlipCostsTwoWrites(t *testing.T) {
+	b := assembled(t, two()...)
 	b.clock.Step(time.Minute)
-	b.writes = nil
-
-	var due time.Time
-	run := func() {
+	run := func(want int) time.Duration {
+		t.Helper()
+		b.writes = nil
 		res, err := b.Reconcile(t.Context(), demo)
-		if err != nil {
-			t.Fatal(err)
+		b.must(err)
+		if n := strings.Count(strings.Join(b.writes, "\n"), "update *api.ScyllaDBDatacenterNodesStatusReport"); n != want {
+			t.Errorf("%d writes, want %d: %q", n, want, b.writes)
 		}
-		if res.RequeueAfter > 0 {
-			due = b.clock.Now().Add(res.RequeueAfter)
-		}
+		return res.RequeueAfter
 	}
-	for i := range ids {
-		b.say(fmt.Sprintf("demo-r1-%d", i), down)
-		run()
-		b.clock.Step(9 * time.Millisecond)
-	}
-	if due.IsZero() {
-		t.Fatal("nothing is due after the storm: the last rows would never be written")
-	}
-	b.clock.SetTime(due)
-	run()
-	writes := map[string]int{}
-	for _, w := range b.writes {
-		if !strings.Contains(w, "Pod") {
-			writes[w]++
-		}
-	}
-	for w, n := range writes {
-		if strings.Contains(w, "StatusReport") && n > 2 {
-			t.Errorf("%d times %s", n, w)
-		}
-	}
-	r := b.report(scope.ObjectName("demo", "dc1"))
-	for _, n := range r.Racks[0].Nodes {
-		if n.ObservedNodes[0].Status != api.NodeStatusDown {
-			t.Fatalf("the row of ordinal %d is an old one", n.Ordinal)
-		}
-	}
-	if writes["update *api.ScyllaDBDatacenterNodesStatusReport "+r.Name] == 0 {
-		t.Errorf("writes %v", writes)
-	}
-}
-
-func TestTheFirstChangeAfterAQuietTimeIsWrittenAtOnce(t *testing.T) {
-	b := newBench(t, two()...)
-	b.reconcile()
-	b.clock.Step(time.Minute)
 	b.say("demo-r1-0", oneDn)
-	b.writes = nil
-	if res, err := b.Reconcile(t.Context(), demo); err != nil || res.RequeueAfter != 0 || len(b.writes) == 0 {
-		t.Errorf("got %+v, %v, writes %q", res, err, b.writes)
+	if due := run(1); due != 0 {
+		t.Errorf("nothing is left to write, and it is due in %s", due)
+	}
+	b.clock.Step(10 * time.Millisecond)
+	b.say("demo-r2-0", oneDn)
+	due := run(0)
+	if due == 0 {
+		t.Fatal("nothing is due after the storm: the last row would never be written")
+	}
+	b.clock.Step(due)
+	run(1)
+	if n := b.report(own).Racks[1].Nodes[0]; n.ObservedNodes[1].Status != api.NodeStatusDown {
+		t.Errorf("the last row is an old one: %+v", n)
 	}
 }
 
 func TestAMalformedAnnotationCostsItsRowOnly(t *testing.T) {
-	b := newBench(t, two()...)
-	b.reconcile()
+	b := assembled(t, two()...)
 	b.say("demo-r2-0", "nope")
 	b.say("demo-r1-0", oneDn)
 	b.reconcile()
-	r := b.report(scope.ObjectName("demo", "dc1"))
+	r := b.report(own)
 	if n := r.Racks[0].Nodes[0]; len(n.ObservedNodes) != 2 || n.ObservedNodes[1].Status != api.NodeStatusDown {
 		t.Errorf("the other row is frozen: %+v", n)
 	}
 	if n := r.Racks[1].Nodes[0]; n.HostID == nil || *n.HostID != stage.UUID("h1") || len(n.ObservedNodes) != 0 {
 		t.Errorf("the malformed row: %+v", n)
 	}
-	c := b.condition(api.ConditionRowsDecoded)
-	if c.Status != metav1.ConditionFalse || !strings.Contains(c.Message, "pod demo/demo-r2-0") {
-		t.Errorf("condition %+v", c)
-	}
-	named := false
-	for _, e := range b.events() {
-		named = named || strings.HasPrefix(e, "NodeStatusReportMalformed Pod/demo-r2-0: ") && strings.Contains(e, "pod demo/demo-r2-0")
-	}
-	if !named {
-		t.Errorf("events %q", b.events())
-	}
-	if got := b.reconcile(); len(got) > 0 {
-		t.Errorf("nothing has changed, and written were %q", got)
-	}
+	b.says(api.ConditionRowsDecoded, metav1.ConditionFalse, "pod demo/demo-r2-0")
+	b.said(1, "NodeStatusReportMalformed Pod/demo-r2-0: annotation "+
+		api.AnnotationNodeStatusReport+" of pod demo/demo-r2-0")
+	b.quiet()
 	b.say("demo-r2-0", allUp)
 	b.say("demo-r1-0", allUp)
 	b.reconcile()
-	if c := b.condition(api.ConditionRowsDecoded); c.Status != metav1.ConditionTrue {
-		t.Errorf("it does not heal: %+v", c)
-	}
+	b.says(api.ConditionRowsDecoded, metav1.ConditionTrue)
 }
 
 func TestRowsThatNobodyKeepsBlock(t *testing.T) {
-	for name, change := range map[string]func(*corev1.Pod){
-		"reporter is not ready":  func(p *corev1.Pod) { p.Status.InitContainerStatuses[0].Ready = false },
-		"reporter does not run":  func(p *corev1.Pod) { p.Status.InitContainerStatuses[0].State = corev1.ContainerState{} },
-		"pod without a reporter": func(p *corev1.Pod) { p.Status.InitContainerStatuses = nil },
-		"pod has failed":         func(p *corev1.Pod) { p.Status.Phase = corev1.PodFailed },
-		"kubernetes node is gone": func(p *corev1.Pod) {
-			p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionFalse}, {Type: corev1.ContainersReady, Status: corev1.ConditionTrue}}
+	pod := func(change func(*corev1.PodStatus)) func(*bench) {
+		return func(b *bench) { updateStatus(b, "demo-r2-0", func(p *corev1.Pod) { change(&p.Status) }) }
+	}
+	for name, change := range map[string]func(*bench){
+		"reporter is not ready":  pod(func(s *corev1.PodStatus) { s.InitContainerStatuses[0].Ready = false }),
+		"reporter does not run":  pod(func(s *corev1.PodStatus) { s.InitContainerStatuses[0].State = corev1.ContainerState{} }),
+		"pod without a reporter": pod(func(s *corev1.PodStatus) { s.InitContainerStatuses = nil }),
+		"pod has failed":         pod(func(s *corev1.PodStatus) { s.Phase = corev1.PodFailed }),
+		"kubernetes node is gone": pod(func(s *corev1.PodStatus) {
+			s.Conditions = []corev1.PodCondition{
+				{Type: corev1.PodReady, Status: corev1.ConditionFalse}, {Type: corev1.ContainersReady, Status: corev1.ConditionTrue},
+			}
+		}),
+		"pod is gone": func(b *bench) {
+			b.drop(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "demo-r2-0"}})
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			b := newBench(t, two()...)
+			b := assembled(t, two()...)
+			change(b)
 			b.reconcile()
-			p := &corev1.Pod{}
-			if err := b.client.Get(t.Context(), types.NamespacedName{Namespace: ns, Name: "demo-r2-0"}, p); err != nil {
-				t.Fatal(err)
-			}
-			change(p)
-			if err := b.client.Status().Update(t.Context(), p); err != nil {
-				t.Fatal(err)
-			}
-			b.reconcile()
-			if n := b.report(scope.ObjectName("demo", "dc1")).Racks[1].Nodes[0]; n.HostID == nil || len(n.ObservedNodes) > 0 {
+			if n := b.report(own).Racks[1].Nodes[0]; n.HostID == nil || len(n.ObservedNodes) > 0 {
 				t.Errorf("the datacenter report takes the row for fresh: %+v", n)
 			}
-			s := b.status()
-			if s.Datacenters[0].Nodes[1].Stale == nil || s.Datacenters[0].Nodes[1].MembershipDigest == "" {
-				t.Errorf("the cluster report: member %+v, row %+v", s.Status.Members[1], s.Datacenters[0].Nodes[1])
+			row := b.status().Datacenters[0].Nodes[1]
+			if name != "pod is gone" && (row.Stale == nil || row.MembershipDigest == "") {
+				t.Errorf("the cluster report: row %+v", row)
 			}
-			if c := b.condition(api.ConditionAllNodesUp); c.Status != metav1.ConditionFalse || !strings.Contains(c.Message, "demo-r2-0") {
-				t.Errorf("condition %+v", c)
-			}
+			b.says(api.ConditionAllNodesUp, metav1.ConditionFalse, "demo-r2-0")
 		})
 	}
 }
 
-func TestALostPodKeepsItsMembersRow(t *testing.T) {
-	b := newBench(t, two()...)
-	b.reconcile()
-	if err := b.client.Delete(t.Context(), &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "demo-r2-0"}}); err != nil {
-		t.Fatal(err)
-	}
-	b.reconcile()
-	r := b.report(scope.ObjectName("demo", "dc1"))
-	if len(r.Racks[1].Nodes) != 1 || len(r.Racks[1].Nodes[0].ObservedNodes) != 0 {
-		t.Errorf("racks %+v", r.Racks)
-	}
-	if c := b.condition(api.ConditionAllNodesUp); c.Status != metav1.ConditionFalse {
-		t.Errorf("condition %+v", c)
-	}
-}
-
 func TestALostReportIsMadeAgainWithItsRows(t *testing.T) {
-	b := newBench(t, two()...)
+	b := assembled(t, two()...)
+	b.drop(b.report(own))
 	b.reconcile()
-	name := scope.ObjectName("demo", "dc1")
-	if err := b.client.Delete(t.Context(), b.report(name)); err != nil {
-		t.Fatal(err)
-	}
-	b.reconcile()
-	if r := b.report(name); len(r.Racks[0].Nodes) != 1 {
+	if r := b.report(own); len(r.Racks[0].Nodes) != 1 {
 		t.Errorf("racks %+v", r.Racks)
 	}
 }
@@ -503,7 +476,6 @@ func TestTheScyllaOperatorsClustersAreLeftAlone(t *testing.T) {
 		"its ownership": func(o client.Object) {
 			o.SetOwnerReferences([]metav1.OwnerReference{{APIVersion: "scylla.scylladb.com/v1alpha1", Kind: "ScyllaDBDatacenter", Name: "demo", UID: "u", Controller: ptr.To(true)}})
 		},
-		"nobody's label": func(o client.Object) { delete(o.GetLabels(), api.LabelManagedBy) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			objects := two()
@@ -512,42 +484,25 @@ func TestTheScyllaOperatorsClustersAreLeftAlone(t *testing.T) {
 					mark(s)
 				}
 			}
-			theirs := &api.ScyllaDBDatacenterNodesStatusReport{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "demo-x", Labels: map[string]string{
+			theirs := &report{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "demo-x", Labels: map[string]string{
 				api.LabelReportSelector: "demo", api.LabelManagedBy: api.ManagedByOperator}}}
-			b := newBench(t, append(objects, theirs)...)
-			if got := b.reconcile(); len(got) > 0 {
-				t.Errorf("written: %q", got)
-			}
+			newBench(t, append(objects, theirs)...).quiet()
 		})
 	}
 }
 
 func TestReportsGoWithTheirCluster(t *testing.T) {
-	pushed := &api.ScyllaDBDatacenterNodesStatusReport{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "pushed",
-		Labels:      map[string]string{api.LabelReportSelector: "demo", api.LabelManagedBy: api.ManagedByUs, api.LabelRemoteReport: "dc9"},
-		Annotations: map[string]string{api.AnnotationCopy: api.CopyPushed}}, DatacenterName: "dc9"}
-	b := newBench(t, append(two(), pushed)...)
+	b := assembled(t, append(two(), pushedCopy())...)
+	b.drop(set("demo-r1", "", "", 0), set("demo-r2", "", "", 0))
 	b.reconcile()
-	for _, n := range []string{"demo-r1", "demo-r2"} {
-		if err := b.client.Delete(t.Context(), set(n, "", "", 0)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	b.reconcile()
-	if diff := cmp.Diff([]string{"pushed"}, b.names()); diff != "" {
-		t.Errorf("what is left (-want +got):\n%s", diff)
-	}
+	b.wantReports("pushed")
 	// The copies in remotes stay while a Pod or a member Service is left.
 	for _, list := range []client.ObjectList{&corev1.PodList{}, &corev1.ServiceList{}} {
 		if b.remote.gone {
 			t.Error("the remotes are told that the cluster is gone")
 		}
-		if err := b.client.List(t.Context(), list); err != nil {
-			t.Fatal(err)
-		}
-		if err := meta.EachListItem(list, func(o runtime.Object) error { return b.client.Delete(t.Context(), o.(client.Object)) }); err != nil {
-			t.Fatal(err)
-		}
+		b.must(b.client.List(t.Context(), list))
+		b.must(meta.EachListItem(list, func(o runtime.Object) error { b.drop(o.(client.Object)); return nil }))
 		b.reconcile()
 	}
 	if !b.remote.gone {
@@ -558,44 +513,25 @@ func TestReportsGoWithTheirCluster(t *testing.T) {
 	}
 }
 
-func TestADatacenterWithoutStatefulSetsLeaves(t *testing.T) {
-	objects := append(two(), set("demo-b", "dc2", "b", 0))
-	b := newBench(t, objects...)
+func TestReportsThatNobodyKeepsGo(t *testing.T) {
+	b := assembled(t, append(two(), set("demo-b", "dc2", "b", 0))...)
+	b.wantReports(own, scope.ObjectName("demo", "dc2"))
+	b.drop(set("demo-b", "", "", 0))
 	b.reconcile()
-	if n := b.names(); len(n) != 2 {
-		t.Fatalf("reports %q", n)
-	}
-	if err := b.client.Delete(t.Context(), set("demo-b", "", "", 0)); err != nil {
-		t.Fatal(err)
-	}
-	b.reconcile()
-	if diff := cmp.Diff([]string{scope.ObjectName("demo", "dc1")}, b.names()); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
-}
-
-func TestSwitchedOffItLeavesNoReportBehind(t *testing.T) {
-	b := newBench(t, two()...)
-	b.reconcile()
+	b.wantReports(own)
 	b.o.Off = true
 	b.reconcile()
-	if n := b.names(); len(n) != 0 {
-		t.Errorf("reports that nobody keeps: %q", n)
-	}
-	if got := b.reconcile(); len(got) > 0 {
-		t.Errorf("written: %q", got)
-	}
+	b.wantReports()
+	b.quiet()
 }
 
 func TestALostRaceIsRunAgain(t *testing.T) {
-	b := newBench(t, two()...)
-	b.reconcile()
+	b := assembled(t, two()...)
 	b.say("demo-r1-0", oneDn)
 	b.clock.Step(time.Minute)
-	gr := schema.GroupResource{Group: api.GroupVersion.Group, Resource: "reports"}
 	b.fail = func(verb string, obj client.Object) error {
 		if verb == "update" {
-			return apierrors.NewConflict(gr, obj.GetName(), errors.New("changed meanwhile"))
+			return apierrors.NewConflict(schema.GroupResource{}, obj.GetName(), errors.New("changed meanwhile"))
 		}
 		return nil
 	}
@@ -605,18 +541,7 @@ func TestALostRaceIsRunAgain(t *testing.T) {
 	}
 	b.fail = nil
 	b.reconcile()
-	if c := b.condition(api.ConditionAllNodesUp); c.Status != metav1.ConditionFalse {
-		t.Errorf("condition %+v", c)
-	}
-	b.fail = func(string, client.Object) error { return apierrors.NewInternalError(errors.New("etcd is away")) }
-	fail := b.fail
-	b.fail = nil
-	b.say("demo-r1-0", allUp)
-	b.fail = fail
-	b.clock.Step(time.Minute)
-	if _, err := b.Reconcile(t.Context(), demo); err == nil || !strings.Contains(err.Error(), "update report demo/") {
-		t.Errorf("error %v", err)
-	}
+	b.says(api.ConditionAllNodesUp, metav1.ConditionFalse)
 }
 
 // A definition of the kind that lacks one of its fields, whatever its version.
@@ -624,7 +549,7 @@ func TestFieldsThatTheServerTakesOffAreNotWrittenForEver(t *testing.T) {
 	b := newBench(t, append([]client.Object{set("demo-r1", "dc1", "r1", 4)}, member("demo-r1-3", "dc1", "r1", 3, stage.UUID("h0"), allUp)...)...)
 	b.prune = true
 	b.reconcile()
-	if n := b.report(scope.ObjectName("demo", "dc1")).Racks[0].Nodes[0]; n.Ordinal != 0 {
+	if n := b.report(own).Racks[0].Nodes[0]; n.Ordinal != 0 {
 		t.Fatal("the server did not prune")
 	}
 	for _, w := range b.reconcile() {
@@ -638,82 +563,33 @@ func TestFieldsThatTheServerTakesOffAreNotWrittenForEver(t *testing.T) {
 	}
 }
 
-func TestAReportInTheWayIsNotTouched(t *testing.T) {
-	name := scope.ObjectName("demo", "dc1")
-	theirs := &api.ScyllaDBDatacenterNodesStatusReport{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: name, Labels: map[string]string{api.LabelReportSelector: "demo"}}}
-	b := newBench(t, append(two(), theirs)...)
-	_, err := b.Reconcile(t.Context(), demo)
-	if err == nil || !strings.Contains(err.Error(), name) || !strings.Contains(err.Error(), "not ours") {
-		t.Errorf("error %v", err)
-	}
-	for _, w := range b.writes {
-		if strings.HasSuffix(w, name) {
-			t.Errorf("written: %q", w)
-		}
-	}
-}
-
 func TestOverrideRefIsSaid(t *testing.T) {
 	objects := two()
 	objects[0].SetAnnotations(map[string]string{api.AnnotationStatusReportOverrideRef: "global"})
-	b := newBench(t, objects...)
+	b := assembled(t, objects...)
+	b.says(api.ConditionOverridden, metav1.ConditionFalse, "NotFound: ", "global")
+	b.create(&api.ScyllaDBStatusReport{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "global"}})
 	b.reconcile()
-	if c := b.condition(api.ConditionOverridden); c.Status != metav1.ConditionFalse || c.Reason != "NotFound" || !strings.Contains(c.Message, "global") {
-		t.Errorf("condition %+v", c)
-	}
-	if err := b.client.Create(t.Context(), &api.ScyllaDBStatusReport{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "global"}}); err != nil {
-		t.Fatal(err)
-	}
+	b.says(api.ConditionOverridden, metav1.ConditionTrue)
+	update(b, "demo-r1", func(s *appsv1.StatefulSet) { s.Annotations = nil })
 	b.reconcile()
-	if c := b.condition(api.ConditionOverridden); c.Status != metav1.ConditionTrue {
-		t.Errorf("condition %+v", c)
-	}
-	s := &appsv1.StatefulSet{}
-	if err := b.client.Get(t.Context(), types.NamespacedName{Namespace: ns, Name: "demo-r1"}, s); err != nil {
-		t.Fatal(err)
-	}
-	s.Annotations = nil
-	if err := b.client.Update(t.Context(), s); err != nil {
-		t.Fatal(err)
-	}
-	b.reconcile()
-	if c := b.condition(api.ConditionOverridden); c.Type != "" {
-		t.Errorf("condition %+v", c)
-	}
+	b.says(api.ConditionOverridden, absent)
 	// A remote's Secret names it on the Services alone.
-	svc := &corev1.Service{}
-	if err := b.client.Get(t.Context(), types.NamespacedName{Namespace: ns, Name: "demo-r2-0"}, svc); err != nil {
-		t.Fatal(err)
-	}
-	metav1.SetMetaDataAnnotation(&svc.ObjectMeta, api.AnnotationStatusReportOverrideRef, "global")
-	if err := b.client.Update(t.Context(), svc); err != nil {
-		t.Fatal(err)
-	}
+	update(b, "demo-r2-0", func(s *corev1.Service) {
+		metav1.SetMetaDataAnnotation(&s.ObjectMeta, api.AnnotationStatusReportOverrideRef, "global")
+	})
 	b.reconcile()
-	if c := b.condition(api.ConditionOverridden); c.Status != metav1.ConditionTrue || !strings.Contains(c.Message, "barriers of dc1 use ScyllaDBStatusReport global") {
-		t.Errorf("condition %+v", c)
-	}
-}
-
-func TestAnEmptyRequestIsThePulse(t *testing.T) {
-	b := newBench(t)
-	beats := 0
-	b.o.Pulse = func() { beats++ }
-	if _, err := b.Reconcile(t.Context(), reconcile.Request{}); err != nil || beats != 1 {
-		t.Errorf("%d beats, %v", beats, err)
-	}
+	b.says(api.ConditionOverridden, metav1.ConditionTrue, "barriers of dc1 use ScyllaDBStatusReport global")
 }
 
 func TestAClusterNameThatCannotNameAReportIsSaid(t *testing.T) {
 	s := set("x", "dc1", "r1", 1)
 	s.Labels[api.LabelCluster] = "My_Cluster"
 	b := newBench(t, s)
-	if _, err := b.Reconcile(t.Context(), reconcile.Request{NamespacedName: types.NamespacedName{Namespace: ns, Name: "My_Cluster"}}); err != nil {
-		t.Fatal(err)
-	}
-	if e := b.events(); len(e) != 1 || !strings.HasPrefix(e[0], "ClusterNameInvalid StatefulSet/x: ") {
-		t.Errorf("events %q", e)
-	}
+	key := types.NamespacedName{Namespace: ns, Name: "My_Cluster"}
+	_, err := b.Reconcile(t.Context(), reconcile.Request{NamespacedName: key})
+	b.must(err)
+	b.said(1, "ClusterNameInvalid StatefulSet/x: ")
 }
 
 // A cluster that runs without reporters is handed over: nothing is recorded of its nodes, and yet it must not count as new.
@@ -726,60 +602,48 @@ func TestAClusterThatWasJustHandedOverIsNotANewOne(t *testing.T) {
 		m[1].(*corev1.Pod).Status = corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{{Name: api.ContainerScyllaDB, Ready: ready}}}
 		objects = append(objects, m...)
 	}
-	b := newBench(t, objects...)
-	b.reconcile()
-	if diff := cmp.Diff([]api.RackReport{{Name: "r1", Nodes: []api.NodeReport{{}}}}, b.report(scope.ObjectName("demo", "dc1")).Racks); diff != "" {
+	b := assembled(t, objects...)
+	if diff := cmp.Diff([]api.RackReport{{Name: "r1", Nodes: []api.NodeReport{{}}}}, b.report(own).Racks); diff != "" {
 		t.Errorf("racks (-want +got):\n%s", diff)
 	}
-	if !b.blocked() {
-		t.Error("nothing blocks")
-	}
+	b.blocks(true)
 }
 
-func TestWhatOfAPodWakesTheReports(t *testing.T) {
+// wakes is whether a change of an object wakes the reports.
+func wakes[T client.Object](by predicate.Predicate, was T, change func(T)) bool {
+	is := was.DeepCopyObject().(T)
+	change(is)
+	return by.Update(event.UpdateEvent{ObjectOld: was, ObjectNew: is})
+}
+
+func TestWhatWakesTheReports(t *testing.T) {
 	was := member("p", "dc1", "r1", 0, stage.UUID("h0"), allUp)[1].(*corev1.Pod)
-	for name, c := range map[string]struct {
-		change func(*corev1.Pod)
-		want   bool
-	}{
-		"nothing":      {func(*corev1.Pod) {}, false},
-		"an address":   {func(p *corev1.Pod) { p.Status.PodIP = "10.0.0.1" }, false},
-		"its row":      {func(p *corev1.Pod) { p.Annotations = nil }, true},
-		"its reporter": {func(p *corev1.Pod) { p.Status.InitContainerStatuses[0].Ready = false }, true},
-		"ScyllaDB is ready": {func(p *corev1.Pod) {
-			p.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: api.ContainerScyllaDB, Ready: true}}
-		}, true},
-		"another Pod": {func(p *corev1.Pod) { p.UID = "new" }, true},
-	} {
-		is := was.DeepCopy()
-		c.change(is)
-		if got := podSaysMore.Update(event.UpdateEvent{ObjectOld: was, ObjectNew: is}); got != c.want {
-			t.Errorf("%s: %v", name, got)
-		}
+	pod := func(change func(*corev1.Pod)) bool { return wakes(podSaysMore, was, change) }
+	rack := func(change func(*appsv1.StatefulSet)) bool {
+		return wakes(setSaysMore, set("demo-r1", "dc1", "r1", 1), change)
 	}
-}
-
-func TestWhatOfAStatefulSetWakesTheReports(t *testing.T) {
-	was := set("demo-r1", "dc1", "r1", 1)
-	for name, c := range map[string]struct {
-		change func(*appsv1.StatefulSet)
-		want   bool
-	}{
-		"nothing":            {func(*appsv1.StatefulSet) {}, false},
-		"a resource version": {func(s *appsv1.StatefulSet) { s.ResourceVersion = "9" }, false},
-		"a label":            {func(s *appsv1.StatefulSet) { s.Labels["x"] = "y" }, true},
-		"an override": {func(s *appsv1.StatefulSet) {
+	for name, c := range map[string]struct{ got, want bool }{
+		"a Pod, nothing":      {pod(func(*corev1.Pod) {}), false},
+		"a Pod, its address":  {pod(func(p *corev1.Pod) { p.Status.PodIP = "10.0.0.1" }), false},
+		"a Pod, its row":      {pod(func(p *corev1.Pod) { p.Annotations = nil }), true},
+		"a Pod, its reporter": {pod(func(p *corev1.Pod) { p.Status.InitContainerStatuses[0].Ready = false }), true},
+		"a Pod, ready": {pod(func(p *corev1.Pod) {
+			p.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: api.ContainerScyllaDB, Ready: true}}
+		}), true},
+		"another Pod":        {pod(func(p *corev1.Pod) { p.UID = "new" }), true},
+		"a set, nothing":     {rack(func(*appsv1.StatefulSet) {}), false},
+		"a set, its version": {rack(func(s *appsv1.StatefulSet) { s.ResourceVersion = "9" }), false},
+		"a set, its labels":  {rack(func(s *appsv1.StatefulSet) { s.Labels["x"] = "y" }), true},
+		"a set, an override": {rack(func(s *appsv1.StatefulSet) {
 			s.Annotations = map[string]string{api.AnnotationStatusReportOverrideRef: "x"}
-		}, true},
-		"a rollout":           {func(s *appsv1.StatefulSet) { s.Status.UpdateRevision = "b" }, true},
-		"a Pod gets ready":    {func(s *appsv1.StatefulSet) { s.Status.ReadyReplicas = 1 }, true},
-		"a new Pod template":  {func(s *appsv1.StatefulSet) { s.Generation = 2 }, true},
-		"another StatefulSet": {func(s *appsv1.StatefulSet) { s.UID = "new" }, true},
+		}), true},
+		"a set, a rollout":      {rack(func(s *appsv1.StatefulSet) { s.Status.UpdateRevision = "b" }), true},
+		"a set, a Pod is ready": {rack(func(s *appsv1.StatefulSet) { s.Status.ReadyReplicas = 1 }), true},
+		"a set, its template":   {rack(func(s *appsv1.StatefulSet) { s.Generation = 2 }), true},
+		"another StatefulSet":   {rack(func(s *appsv1.StatefulSet) { s.UID = "new" }), true},
 	} {
-		is := was.DeepCopy()
-		c.change(is)
-		if got := setSaysMore.Update(event.UpdateEvent{ObjectOld: was, ObjectNew: is}); got != c.want {
-			t.Errorf("%s: %v", name, got)
+		if c.got != c.want {
+			t.Errorf("%s: %v", name, c.got)
 		}
 	}
 }

@@ -11,7 +11,6 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
@@ -46,17 +45,18 @@ func past(o []client.Object) []client.Object {
 	return o
 }
 
-func (b *bench) counts() string {
+// counts compares the replicas of all StatefulSets.
+func (b *bench) counts(want string) {
 	b.t.Helper()
 	var sets appsv1.StatefulSetList
-	if err := b.client.List(b.t.Context(), &sets); err != nil {
-		b.t.Fatal(err)
-	}
+	b.must(b.client.List(b.t.Context(), &sets))
 	var out []string
 	for _, s := range sets.Items {
 		out = append(out, fmt.Sprintf("%s %d", strings.TrimPrefix(s.Name, "demo-"), *s.Spec.Replicas))
 	}
-	return strings.Join(out, ", ")
+	if got := strings.Join(out, ", "); got != want {
+		b.t.Errorf("%s, want %s", got, want)
+	}
 }
 
 // TestRow2OneMemberUntilInitialised: the StatefulSets that are handed over have one member in all, the one with the oldest Service, until the cluster
@@ -82,16 +82,12 @@ func TestRow2OneMemberUntilInitialised(t *testing.T) {
 			b := newBench(t, tc.objects...)
 			b.withViews(1)
 			b.reconcile()
-			if got := b.counts(); got != tc.want {
-				t.Errorf("%s, want %s", got, tc.want)
-			}
+			b.counts(tc.want)
 			for range 3 {
 				b.clock.Step(view.Interval)
 				b.reconcile()
 			}
-			if got := b.counts(); got != tc.want {
-				t.Errorf("later %s, want %s", got, tc.want)
-			}
+			b.counts(tc.want)
 		})
 	}
 }
@@ -105,94 +101,46 @@ func operators(s *appsv1.StatefulSet) *appsv1.StatefulSet {
 func TestRow2RaisedRackByRack(t *testing.T) {
 	o := one()
 	o[0] = handed("r1", "2")
-	b := newBench(t, append(o, handed("r2", "1"))...)
-	tracker := b.withViews(1)
-	b.reconcile()
-	if got := b.counts(); got != "r1 1, r2 0" {
-		t.Fatalf("before: %s", got)
-	}
+	b, tracker := viewed(t, append(o, handed("r2", "1"))...)
+	b.counts("r1 1, r2 0") // before
 	b.join()
 	b.reconcile()
-	if got := b.counts(); got != "r1 1, r2 0" {
-		t.Errorf("joined, and not initialised yet: %s", got)
-	}
+	b.counts("r1 1, r2 0") // joined, and not initialised yet
 	b.pass(tracker, 2*view.Stabilisation)
-	if got := b.counts(); got != "r1 2, r2 0" {
-		t.Errorf("initialised: %s", got)
-	}
+	b.counts("r1 2, r2 0") // initialised
 	b.pass(tracker, 4*view.Interval)
-	if got := b.counts(); got != "r1 2, r2 0" {
-		t.Errorf("the second of the first rack has not joined: %s", got)
-	}
-	for _, obj := range member("demo-r1-1", "dc1", "r1", 1, stage.UUID("h1"), "") {
-		if err := b.client.Create(t.Context(), obj); err != nil {
-			t.Fatal(err)
-		}
-	}
+	b.counts("r1 2, r2 0") // the second of the first rack has not joined
+	b.create(member("demo-r1-1", "dc1", "r1", 1, stage.UUID("h1"), "")...)
 	b.pass(tracker, 4*view.Interval)
-	if got := b.counts(); got != "r1 2, r2 1" {
-		t.Errorf("all have joined: %s", got)
-	}
+	b.counts("r1 2, r2 1") // all have joined
 	// A smaller count lowers nothing: nodes must be decommissioned first.
-	s := &appsv1.StatefulSet{}
-	if err := b.client.Get(t.Context(), types.NamespacedName{Namespace: ns, Name: "demo-r1"}, s); err != nil {
-		t.Fatal(err)
-	}
-	s.Annotations[api.AnnotationWantedReplicas] = "1"
-	if err := b.client.Update(t.Context(), s); err != nil {
-		t.Fatal(err)
-	}
+	update(b, "demo-r1", func(s *appsv1.StatefulSet) { s.Annotations[api.AnnotationWantedReplicas] = "1" })
 	b.pass(tracker, 4*view.Interval)
-	if got := b.counts(); got != "r1 2, r2 1" {
-		t.Errorf("a smaller number is wanted: %s", got)
-	}
-	if e := strings.Join(b.events(), "\n"); strings.Count(e, "ReplicasSet StatefulSet/demo-r1: demo-r1 is scaled from 1 to 2 replicas") != 1 {
-		t.Errorf("events %s", e)
-	}
+	b.counts("r1 2, r2 1") // a smaller number is wanted
+	b.said(1, "ReplicasSet StatefulSet/demo-r1: demo-r1 is scaled from 1 to 2 replicas")
 }
 
 // The member with the Form permit is the one to which a new cluster is capped, while a StatefulSet may have it: else all counts were zero for ever.
 func TestTheFounderIsTheOneMember(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, append([]client.Object{handed("r1", "3"), handed("r2", "3")}, waiting("r1", 0, time.Hour)...)...)
-	tracker := b.withViews(1)
-	b.reconcile()
+	b, tracker := viewed(t, append(waiting("r1", 0, time.Hour), handed("r1", "3"), handed("r2", "3"))...)
 	b.pass(tracker, 2*view.Stabilisation)
 	if v := b.status().Status.View; v.Founder != "demo-r1-0" {
 		t.Fatalf("founder %q", v.Founder)
 	}
-	for _, o := range waiting("r1", 0, time.Hour) {
-		if err := b.client.Delete(t.Context(), o); err != nil {
-			t.Fatal(err)
-		}
-	}
+	b.drop(waiting("r1", 0, time.Hour)...)
 	b.scale("demo-r1", 0)
 	b.again("demo-r2-0", "claim", waiting("r2", 0, time.Minute))
 	b.pass(tracker, 2*view.Stabilisation)
-	if got := b.counts(); got != "r1 1, r2 0" {
-		t.Errorf("the founder's rack was scaled to none: %s", got)
-	}
+	b.counts("r1 1, r2 0") // the founder's rack was scaled to none
 	b.scale("demo-r1", 0)
-	if err := b.client.Delete(t.Context(), handed("r1", "3")); err != nil {
-		t.Fatal(err)
-	}
+	b.drop(handed("r1", "3"))
 	b.pass(tracker, 2*view.Stabilisation)
-	if got := b.counts(); got != "r2 1" {
-		t.Errorf("the founder's rack no longer exists: %s", got)
-	}
-	if got := b.permitted(); len(got) > 0 {
-		t.Errorf("a second member had the permit to bootstrap the cluster: %q", got)
-	}
+	b.counts("r2 1") // the founder's rack no longer exists
+	b.permits()      // a second member would bootstrap the cluster again
 }
 
 func (b *bench) scale(name string, n int32) {
 	b.t.Helper()
-	s := &appsv1.StatefulSet{}
-	if err := b.client.Get(b.t.Context(), types.NamespacedName{Namespace: ns, Name: name}, s); err != nil {
-		b.t.Fatal(err)
-	}
-	s.Spec.Replicas = &n
-	if err := b.client.Update(b.t.Context(), s); err != nil {
-		b.t.Fatal(err)
-	}
+	update(b, name, func(s *appsv1.StatefulSet) { s.Spec.Replicas = &n })
 }

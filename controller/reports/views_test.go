@@ -5,7 +5,6 @@ package reports
 import (
 	"context"
 	"log/slog"
-	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -25,11 +24,18 @@ func (b *bench) withViews(epoch int64) *views.Tracker {
 	return tracker
 }
 
-// The view is written when its content changes, and not at each look.
-func TestTheViewIsWrittenOnChange(t *testing.T) {
-	b := newBench(t, two()...)
+// viewed is a bench after its first reconciliation, with views.
+func viewed(t testing.TB, objects ...client.Object) (*bench, *views.Tracker) {
+	t.Helper()
+	b := newBench(t, objects...)
 	tracker := b.withViews(1)
 	b.reconcile()
+	return b, tracker
+}
+
+// The view is written when its content changes, and not at each look.
+func TestTheViewIsWrittenOnChange(t *testing.T) {
+	b, tracker := viewed(t, two()...)
 	for range view.RecoveryLimit {
 		tracker.Look()
 		b.reconcile()
@@ -40,9 +46,7 @@ func TestTheViewIsWrittenOnChange(t *testing.T) {
 	}
 	for range 5 {
 		tracker.Look()
-		if got := b.reconcile(); len(got) > 0 {
-			t.Errorf("nothing has changed, and written were %q", got)
-		}
+		b.quiet()
 	}
 
 	b.say("demo-r1-0", oneDn)
@@ -58,13 +62,8 @@ func TestTheViewIsWrittenOnChange(t *testing.T) {
 	if v := b.status().Status.View; v.Epoch != 2 || !v.Members[1].DownSince.Equal(down.Members[1].DownSince) {
 		t.Errorf("view %+v after %+v", v, down)
 	}
-}
 
-// Without views the report has none: barriers would believe one that stayed behind.
-func TestAReportWithoutViewsHasNone(t *testing.T) {
-	b := newBench(t, two()...)
-	b.withViews(1)
-	b.reconcile()
+	// Without views the report has none: barriers would believe one that stayed behind.
 	b.reconciler.o.Views = nil
 	b.reconcile()
 	if v := b.status().Status.View; v != nil {
@@ -72,41 +71,38 @@ func TestAReportWithoutViewsHasNone(t *testing.T) {
 	}
 }
 
+// seesThird is a row whose observer sees three nodes, the third with that status.
+func seesThird(status string) string {
+	const others = `{"hostID":"h0","status":"UP"},{"hostID":"h1","status":"UP"}`
+	return stage.UUIDs(`{"observedNodes":[`+others+`,{"hostID":"h2","status":"`+status+`}]}`) + "\n"
+}
+
+// threeOfWhichOneIsDown is a cluster whose third node has been DOWN for a minute; its own row, the last, says UP.
+func threeOfWhichOneIsDown(t *testing.T) *bench {
+	t.Helper()
+	const down = `DOWN","since":"2026-11-21T11:59:00Z"`
+	o := racks(seesThird(down), seesThird(down), seesThird(`UP"`))
+	o[len(o)-1].(*corev1.Pod).Status.InitContainerStatuses[0].Ready = false
+	return newBench(t, o...)
+}
+
 // A node that has been DOWN for long enough is named with its command, and no other node is; once it is UP the condition is gone.
 func TestNodeReplaceable(t *testing.T) {
-	says := func(status, since string) string {
-		return stage.UUIDs(`{"observedNodes":[{"hostID":"h0","status":"UP"},{"hostID":"h1","status":"UP"},{"hostID":"h2","status":"`+status+`"`+since+`}]}`) + "\n"
-	}
-	down := says("DOWN", `,"since":"2026-11-21T11:59:00Z"`) // a minute before the start of the bench's clock
-	o := []client.Object{set("demo-r1", "dc1", "r1", 1), set("demo-r2", "dc1", "r2", 1), set("demo-r3", "dc1", "r3", 1)}
-	o = append(o, member("demo-r1-0", "dc1", "r1", 0, stage.UUID("h0"), down)...)
-	o = append(o, member("demo-r2-0", "dc1", "r2", 0, stage.UUID("h1"), down)...)
-	third := member("demo-r3-0", "dc1", "r3", 0, stage.UUID("h2"), says("UP", ""))
-	pod := third[1].(*corev1.Pod)
-	pod.Status.InitContainerStatuses[0].Ready = false
-	b := newBench(t, append(o, third...)...)
+	b := threeOfWhichOneIsDown(t)
 	tracker := b.withViews(1)
 	b.reconcile()
-	if c := b.condition(api.ConditionNodeReplaceable); c.Type != "" {
-		t.Fatalf("DOWN for a minute, and there is %+v", c)
-	}
+	b.says(api.ConditionNodeReplaceable, absent)
 	b.wantGauge("kubectl_scylla_cluster_nodes_replaceable", 0)
 	b.pass(tracker, view.Dead/2)
 	tracker = b.withViews(2) // the absence of a controller does not restart the time
 	b.pass(tracker, view.Dead/2)
-	c := b.condition(api.ConditionNodeReplaceable)
-	if c.Status != metav1.ConditionTrue || !strings.HasSuffix(c.Message, "kubectl scylla status demo -n demo") || !strings.HasPrefix(c.Message, "demo-r3-0 (68320000) has been DOWN for 5m0s or longer ") {
-		t.Fatalf("condition %+v", c)
-	}
+	b.says(api.ConditionNodeReplaceable, metav1.ConditionTrue, ": demo-r3-0 (68320000) has been DOWN for 5m0s or longer ",
+		"kubectl scylla status demo -n demo\n")
 	b.wantGauge("kubectl_scylla_cluster_nodes_replaceable", 1)
-	if e := strings.Join(b.events(), "\n"); strings.Count(e, "NodeReplaceable ScyllaDBStatusReport/demo: ") != 1 {
-		t.Errorf("events %s", e)
-	}
-	b.say("demo-r1-0", says("UP", ""))
+	b.said(1, "NodeReplaceable ScyllaDBStatusReport/demo: ")
+	b.say("demo-r1-0", seesThird(`UP"`))
 	b.reconcile()
-	if c := b.condition(api.ConditionNodeReplaceable); c.Type != "" {
-		t.Errorf("one row says UP, and there is still %+v", c)
-	}
+	b.says(api.ConditionNodeReplaceable, absent)
 	b.wantGauge("kubectl_scylla_cluster_nodes_replaceable", 0)
 }
 
