@@ -13,9 +13,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	coordinationv1 "k8s.io/api/coordination/v1"
-	corev1 "k8s.io/api/core/v1"
 	eventsv1 "k8s.io/api/events/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/utils/ptr"
@@ -32,13 +30,9 @@ import (
 func (p *place) older() {
 	p.t.Helper()
 	data, err := crds.FS.ReadFile("scylla.scylladb.com_scylladbstatusreports.yaml")
-	if err != nil {
-		p.t.Fatal(err)
-	}
+	p.must(err)
 	crd := &unstructured.Unstructured{}
-	if err := yaml.Unmarshal(data, &crd.Object); err != nil {
-		p.t.Fatal(err)
-	}
+	p.must(yaml.Unmarshal(data, &crd.Object))
 	var forget func(v any)
 	forget = func(v any) {
 		switch v := v.(type) {
@@ -59,12 +53,8 @@ func (p *place) older() {
 	}
 	forget(crd.Object)
 	text, err := crd.MarshalJSON()
-	if err != nil {
-		p.t.Fatal(err)
-	}
-	if out, err := p.KubectlInput(p.t.Context(), string(text), "replace", "-f", "-"); err != nil {
-		p.t.Fatal(out, err)
-	}
+	p.must(err)
+	p.kubectl(string(text), "replace", "-f", "-")
 }
 
 // TestBesideOperator2And7OnARealAPIServer: with the Scylla Operator's definition of its kind, an older one of our own, and a report of the operator's that carries our label, as
@@ -72,21 +62,14 @@ func (p *place) older() {
 // our reports are deleted and the operator's stays.
 func TestBesideOperator2And7OnARealAPIServer(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("starts a control plane")
-	}
 	p := start(t)
 	p.install()
 	theirs, err := os.ReadFile(filepath.Join("..", "test", "e2e", "testdata", "operator-crd.yaml"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if out, err := p.KubectlInput(t.Context(), string(theirs), "replace", "-f", "-"); err != nil {
-		t.Fatal(out, err)
-	}
+	p.must(err)
+	p.kubectl(string(theirs), "replace", "-f", "-")
 	p.older()
-	p.create(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "demo"}}, rack("rack1"), rack("rack2"))
-	r := p.run(nil)
+	p.namespace(rack("rack1"), rack("rack2"))
+	r := p.run()
 	p.say("demo-rack1-0", row(h0, "", h0, h1))
 	p.say("demo-rack2-0", row(h1, "", h0, h1))
 	own := scope.ObjectName("demo", "dc1")
@@ -102,24 +85,14 @@ func TestBesideOperator2And7OnARealAPIServer(t *testing.T) {
 		}
 		return nil
 	})
-	p.eventually("an Event with the command", func(ctx context.Context) error {
-		var events eventsv1.EventList
-		if err := p.client.List(ctx, &events, client.InNamespace("demo")); err != nil {
-			return err
-		}
-		for _, e := range events.Items {
-			if e.Reason == "ReportNotKept" && strings.Contains(e.Note, "datacenters.nodes.fault") && strings.Contains(e.Note, "kubectl scylla install --upgrade") {
-				return nil
-			}
-		}
-		return fmt.Errorf("Events %+v", events.Items)
+	p.event("with the command", func(e eventsv1.Event) bool {
+		return e.Reason == "ReportNotKept" && strings.Contains(e.Note, "datacenters.nodes.fault") &&
+			strings.Contains(e.Note, "kubectl scylla install --upgrade")
 	})
 	if err := r.ready(t.Context()); err == nil || !strings.Contains(err.Error(), "kind failed") {
 		t.Errorf("ready: %v", err)
 	}
-	if err := p.get(t.Context(), "demo", "demo", &api.ScyllaDBStatusReport{}); !apierrors.IsNotFound(err) {
-		t.Errorf("the cluster report: %v", err)
-	}
+	p.must(p.absent(t.Context(), "demo", &api.ScyllaDBStatusReport{}))
 	var lead coordinationv1.Lease
 	if err := p.get(t.Context(), manifests.Namespace, api.LeaseElection, &lead); err != nil || ptr.Deref(lead.Spec.HolderIdentity, "") == "" {
 		t.Errorf("the leader is %v, %v", lead.Spec.HolderIdentity, err)
@@ -142,49 +115,24 @@ func TestBesideOperator2And7OnARealAPIServer(t *testing.T) {
 	byHand := operators.DeepCopy()
 	byHand.Name, byHand.DatacenterName, byHand.OwnerReferences = "demo-by-hand", "dc8", nil
 	for manager, o := range map[string]client.Object{"scylla-operator": operators, "kubectl-create": byHand} {
-		if err := p.client.Create(t.Context(), o, client.FieldOwner(manager)); err != nil {
-			t.Fatal(err)
-		}
+		p.must(p.client.Create(t.Context(), o, client.FieldOwner(manager)))
 	}
 
-	if err := p.get(t.Context(), "demo", own, &api.ScyllaDBDatacenterNodesStatusReport{}); err != nil {
-		t.Fatal(err)
-	}
+	p.must(p.get(t.Context(), "demo", own, &api.ScyllaDBDatacenterNodesStatusReport{}))
 	for _, name := range []string{"demo-rack1", "demo-rack2"} {
 		// Without garbage collection only our controller can delete the cluster's objects.
 		orphan := client.PropagationPolicy(metav1.DeletePropagationOrphan)
-		if err := p.client.Delete(t.Context(), &appsv1.StatefulSet{ObjectMeta: metav1.ObjectMeta{Namespace: "demo", Name: name}}, orphan); err != nil {
-			t.Fatal(err)
-		}
+		set := &appsv1.StatefulSet{ObjectMeta: metav1.ObjectMeta{Namespace: "demo", Name: name}}
+		p.must(p.client.Delete(t.Context(), set, orphan))
 	}
 	p.eventually("our reports to go", func(ctx context.Context) error {
-		gone := func(name string, o client.Object) error {
-			if err := p.get(ctx, "demo", name, o); !apierrors.IsNotFound(err) {
-				return fmt.Errorf("%T %s: %w", o, name, errors.Join(err, errors.New("is still there")))
-			}
-			return nil
-		}
-		return errors.Join(gone(own, &api.ScyllaDBDatacenterNodesStatusReport{}), gone("demo", &api.ScyllaDBStatusReport{}))
-	})
-	p.eventually("what is left alone to be named", func(ctx context.Context) error {
-		var events eventsv1.EventList
-		if err := p.client.List(ctx, &events, client.InNamespace("demo")); err != nil {
-			return err
-		}
-		named := map[string]bool{}
-		for _, e := range events.Items {
-			if e.Reason == "ReportLeftAlone" {
-				named[e.Regarding.Name] = true
-			}
-		}
-		if !named[operators.Name] || !named[byHand.Name] {
-			return fmt.Errorf("Events name %v", named)
-		}
-		return nil
+		return errors.Join(p.absent(ctx, own, &api.ScyllaDBDatacenterNodesStatusReport{}),
+			p.absent(ctx, "demo", &api.ScyllaDBStatusReport{}))
 	})
 	for _, name := range []string{operators.Name, byHand.Name} {
-		if err := p.get(t.Context(), "demo", name, &api.ScyllaDBDatacenterNodesStatusReport{}); err != nil {
-			t.Errorf("what is not ours: %v", err)
-		}
+		p.event("that names "+name, func(e eventsv1.Event) bool {
+			return e.Reason == "ReportLeftAlone" && e.Regarding.Name == name
+		})
+		p.must(p.get(t.Context(), "demo", name, &api.ScyllaDBDatacenterNodesStatusReport{})) // it is not ours
 	}
 }

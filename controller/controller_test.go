@@ -8,9 +8,11 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"net"
 	"net/http"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -19,7 +21,6 @@ import (
 
 	"go.uber.org/goleak"
 	appsv1 "k8s.io/api/apps/v1"
-	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	eventsv1 "k8s.io/api/events/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -59,30 +60,36 @@ func start(t *testing.T) *place {
 	return &place{t: t, Cluster: c, client: cl}
 }
 
+// must fails the test on an error.
+func (p *place) must(err error) {
+	p.t.Helper()
+	if err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+// kubectl runs it with that input.
+func (p *place) kubectl(input string, args ...string) {
+	p.t.Helper()
+	if out, err := p.KubectlInput(p.t.Context(), input, args...); err != nil {
+		p.t.Fatal(out, err)
+	}
+}
+
 // install applies the shipped kinds and rights, without the Deployment.
 func (p *place) install() {
 	p.t.Helper()
 	objs, err := manifests.Objects(manifests.Options{})
-	if err != nil {
-		p.t.Fatal(err)
-	}
+	p.must(err)
 	var text strings.Builder
 	for _, o := range objs {
 		b, err := o.MarshalJSON()
-		if err != nil {
-			p.t.Fatal(err)
-		}
+		p.must(err)
 		text.Write(b)
 		text.WriteString("\n---\n")
 	}
-	if _, err := p.KubectlInput(p.t.Context(), text.String(), "apply", "-f", "-"); err != nil {
-		p.t.Fatal(err)
-	}
-	for _, crd := range []string{"scylladbdatacenternodesstatusreports", "scylladbstatusreports"} {
-		if _, err := p.Kubectl(p.t.Context(), "wait", "--for=condition=Established", "--timeout=30s", "crd/"+crd+".scylla.scylladb.com"); err != nil {
-			p.t.Fatal(err)
-		}
-	}
+	p.kubectl(text.String(), "apply", "-f", "-")
+	p.kubectl("", "wait", "--for=condition=Established", "--timeout=30s", "crd", "--all")
 }
 
 // asController is a configuration with exactly the rights that are shipped.
@@ -98,10 +105,14 @@ func (p *place) asController() *rest.Config {
 func (p *place) create(objs ...client.Object) {
 	p.t.Helper()
 	for _, o := range objs {
-		if err := p.client.Create(p.t.Context(), o); err != nil {
-			p.t.Fatal(err)
-		}
+		p.must(p.client.Create(p.t.Context(), o))
 	}
+}
+
+// namespace creates it with these objects.
+func (p *place) namespace(objs ...client.Object) {
+	p.t.Helper()
+	p.create(append([]client.Object{&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "demo"}}}, objs...)...)
 }
 
 // eventually waits until the check returns no error; at the end it fails with the last one.
@@ -113,13 +124,46 @@ func (p *place) eventually(what string, cond func(ctx context.Context) error) {
 		err := cond(ctx)
 		return err == nil, "", err
 	})
-	if err != nil {
-		p.t.Fatal(err)
-	}
+	p.must(err)
 }
 
 func (p *place) get(ctx context.Context, ns, name string, o client.Object) error {
 	return p.client.Get(ctx, types.NamespacedName{Namespace: ns, Name: name}, o)
+}
+
+// absent is nil once an object is gone.
+func (p *place) absent(ctx context.Context, name string, o client.Object) error {
+	if err := p.get(ctx, "demo", name, o); !apierrors.IsNotFound(err) {
+		return fmt.Errorf("%T %s: %w", o, name, errors.Join(err, errors.New("is still there")))
+	}
+	return nil
+}
+
+// find is nil if there is an Event that is so; event waits for it.
+func (p *place) find(ctx context.Context, is func(e eventsv1.Event) bool) error {
+	var l eventsv1.EventList
+	if err := p.client.List(ctx, &l, client.InNamespace("demo")); err != nil || slices.ContainsFunc(l.Items, is) {
+		return err
+	}
+	return fmt.Errorf("%d Events, none of it", len(l.Items))
+}
+
+func (p *place) event(what string, is func(e eventsv1.Event) bool) {
+	p.t.Helper()
+	p.eventually("an Event "+what, func(ctx context.Context) error { return p.find(ctx, is) })
+}
+
+// report waits for a cluster report that is so.
+func (p *place) report(what string, is func(s *api.ScyllaDBStatusReportStatus) bool) (r api.ScyllaDBStatusReport) {
+	p.t.Helper()
+	p.eventually(what, func(ctx context.Context) error {
+		r = api.ScyllaDBStatusReport{}
+		if err := p.get(ctx, "demo", "demo", &r); err != nil || is(&r.Status) {
+			return err
+		}
+		return fmt.Errorf("status %+v", r.Status)
+	})
+	return r
 }
 
 // say plays reporter and kubelet: the row, and a Pod whose containers run and are ready.
@@ -142,38 +186,41 @@ func (p *place) say(pod, row string) {
 			return nil
 		}
 		before = o.DeepCopy()
-		running := func(name string) []corev1.ContainerStatus {
-			return []corev1.ContainerStatus{{Name: name, Image: "x", ImageID: "x", Ready: true, Started: ptr.To(true),
-				State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}}}
-		}
-		o.Status.Phase = corev1.PodRunning
-		o.Status.InitContainerStatuses, o.Status.ContainerStatuses = running(api.ContainerReporter), running(api.ContainerScyllaDB)
-		o.Status.Conditions = []corev1.PodCondition{{Type: corev1.ContainersReady, Status: corev1.ConditionTrue}, {Type: corev1.PodReady, Status: corev1.ConditionTrue}}
+		o.Status = runs(corev1.ContainerStatus{Image: "x", ImageID: "x"}, []string{api.ContainerReporter})
 		return p.client.Status().Patch(ctx, o, client.MergeFrom(before))
 	})
 }
 
+// runs is the status of a Pod whose containers run and are ready; like has their other fields.
+func runs(like corev1.ContainerStatus, init []string) corev1.PodStatus {
+	running := func(names ...string) (out []corev1.ContainerStatus) {
+		for _, like.Name = range names {
+			like.Ready, like.Started = true, ptr.To(true)
+			like.State = corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}
+			out = append(out, like)
+		}
+		return out
+	}
+	return corev1.PodStatus{
+		Phase: corev1.PodRunning, InitContainerStatuses: running(init...), ContainerStatuses: running(api.ContainerScyllaDB),
+		Conditions: []corev1.PodCondition{
+			{Type: corev1.ContainersReady, Status: corev1.ConditionTrue}, {Type: corev1.PodReady, Status: corev1.ConditionTrue},
+		},
+	}
+}
+
 func (p *place) condition(kind string, want metav1.ConditionStatus, words string) {
 	p.t.Helper()
-	p.eventually(fmt.Sprintf("condition %s=%s", kind, want), func(ctx context.Context) error {
-		r := &api.ScyllaDBStatusReport{}
-		if err := p.get(ctx, "demo", "demo", r); err != nil {
-			return err
-		}
-		c := meta.FindStatusCondition(r.Status.Conditions, kind)
-		if c == nil || c.Status != want || !strings.Contains(c.Message, words) {
-			return fmt.Errorf("condition is %+v", c)
-		}
-		return nil
+	p.report(fmt.Sprintf("condition %s=%s with %q", kind, want, words), func(s *api.ScyllaDBStatusReportStatus) bool {
+		c := meta.FindStatusCondition(s.Conditions, kind)
+		return c != nil && c.Status == want && strings.Contains(c.Message, words)
 	})
 }
 
 func rack(name string) *appsv1.StatefulSet {
 	l := map[string]string{api.LabelCluster: "demo", api.LabelDatacenter: "dc1", api.LabelRack: name}
 	s := &appsv1.StatefulSet{ObjectMeta: metav1.ObjectMeta{Namespace: "demo", Name: "demo-" + name, Labels: map[string]string{api.LabelManagedBy: api.ManagedByUs}}}
-	for k, v := range l {
-		s.Labels[k] = v
-	}
+	maps.Copy(s.Labels, l)
 	s.Spec = appsv1.StatefulSetSpec{
 		Replicas: ptr.To(int32(1)), ServiceName: "demo", PodManagementPolicy: appsv1.ParallelPodManagement, Selector: &metav1.LabelSelector{MatchLabels: l},
 		Template: corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: l}, Spec: corev1.PodSpec{
@@ -219,13 +266,10 @@ func ownHost() string {
 // ownAddress has a port below those that the system gives away.
 func ownAddress() string { return net.JoinHostPort(ownHost(), strconv.Itoa(20_000+int(ports.Add(1)))) }
 
-func (p *place) run(change func(*controller.Options)) *run {
-	p.t.Helper()
-	return p.runWith(nil, change)
-}
+func (p *place) run() *run { return p.runBy(p.asController()) }
 
-// runWith also changes how the API server is reached.
-func (p *place) runWith(reach func(**rest.Config), change func(*controller.Options)) *run {
+// runBy also changes how the API server is reached.
+func (p *place) runBy(cfg *rest.Config) *run {
 	p.t.Helper()
 	r := &run{health: ownAddress(), metrics: ownAddress(), done: make(chan error, 1), log: &output.Buffer{}}
 	o := controller.DefaultOptions()
@@ -233,15 +277,8 @@ func (p *place) runWith(reach func(**rest.Config), change func(*controller.Optio
 	o.LeaseDuration, o.RenewDeadline, o.RetryPeriod = 3*time.Second, 2*time.Second, 200*time.Millisecond
 	o.RemoteStaleAfter = 20 * time.Second
 	o.Log = slog.New(slog.NewTextHandler(r.log, nil))
-	if change != nil {
-		change(&o)
-	}
 	ctx, cancel := context.WithCancel(p.t.Context())
 	r.cancel = cancel
-	cfg := p.asController()
-	if reach != nil {
-		reach(&cfg)
-	}
 	go func() { r.done <- controller.Run(ctx, cfg, o) }()
 	p.t.Cleanup(func() {
 		cancel()
@@ -298,21 +335,21 @@ func TestControllerWithTheRightsThatAreShipped(t *testing.T) {
 	}
 
 	p.install()
-	p.create(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "demo"}}, rack("rack1"), rack("rack2"))
+	p.namespace(rack("rack1"), rack("rack2"))
 	before := goleak.IgnoreCurrent()
-	first := p.run(nil)
+	first := p.run()
 	p.eventually("readiness", first.ready)
 
-	p.eventually("member Services", func(ctx context.Context) error {
-		return errors.Join(p.get(ctx, "demo", "demo-rack1-0", &corev1.Service{}), p.get(ctx, "demo", "demo-rack2-0", &corev1.Service{}))
-	})
+	for _, member := range []string{"demo-rack1-0", "demo-rack2-0"} {
+		p.eventually("a Service of "+member, func(ctx context.Context) error {
+			return p.get(ctx, "demo", member, &corev1.Service{})
+		})
+	}
 	p.say("demo-rack1-0", row(h0, "", h0, h1))
 	p.say("demo-rack2-0", row(h1, "", h0, h1))
 	p.condition(api.ConditionAllNodesUp, metav1.ConditionTrue, "2 nodes")
 	s := &corev1.Service{}
-	if err := p.get(t.Context(), "demo", "demo-rack1-0", s); err != nil {
-		t.Fatal(err)
-	}
+	p.must(p.get(t.Context(), "demo", "demo-rack1-0", s))
 	if s.Annotations[api.AnnotationHostID] != h0 || s.Annotations[api.AnnotationNodeJoined] != "true" {
 		t.Errorf("annotations %v", s.Annotations)
 	}
@@ -327,17 +364,8 @@ func TestControllerWithTheRightsThatAreShipped(t *testing.T) {
 
 	p.say("demo-rack2-0", "nope")
 	p.condition(api.ConditionRowsDecoded, metav1.ConditionFalse, "demo/demo-rack2-0")
-	p.eventually("an Event about the pod", func(ctx context.Context) error {
-		var l eventsv1.EventList
-		if err := p.client.List(ctx, &l, client.InNamespace("demo")); err != nil {
-			return err
-		}
-		for _, e := range l.Items {
-			if e.Reason == "NodeStatusReportMalformed" && e.Regarding.Name == "demo-rack2-0" {
-				return nil
-			}
-		}
-		return fmt.Errorf("%d events, none of it", len(l.Items))
+	p.event("about the Pod", func(e eventsv1.Event) bool {
+		return e.Reason == "NodeStatusReportMalformed" && e.Regarding.Name == "demo-rack2-0"
 	})
 	p.say("demo-rack2-0", row(h1, "", h0, h1))
 	p.condition(api.ConditionRowsDecoded, metav1.ConditionTrue, "")
@@ -345,38 +373,26 @@ func TestControllerWithTheRightsThatAreShipped(t *testing.T) {
 
 	name := scope.ObjectName("demo", "dc1")
 	report := &api.ScyllaDBDatacenterNodesStatusReport{}
-	if err := p.get(t.Context(), "demo", name, report); err != nil {
-		t.Fatal(err)
-	}
-	if err := p.client.Delete(t.Context(), report); err != nil {
-		t.Fatal(err)
-	}
+	p.must(p.get(t.Context(), "demo", name, report))
+	p.must(p.client.Delete(t.Context(), report))
 	p.eventually("the report again", func(ctx context.Context) error {
 		again := &api.ScyllaDBDatacenterNodesStatusReport{}
-		if err := p.get(ctx, "demo", name, again); err != nil {
+		if err := p.get(ctx, "demo", name, again); err != nil || again.UID != report.UID && len(again.Racks) == 2 {
 			return err
 		}
-		if again.UID == report.UID || len(again.Racks) != 2 {
-			return errors.New("it is still the old one")
-		}
-		return nil
+		return errors.New("it is still the old one")
 	})
 
 	// Both members run, so a force that somebody has left on one is spent, and is taken back.
 	running := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "demo", Name: "demo-rack1-0"}}
 	patch := fmt.Appendf(nil, `{"metadata":{"annotations":{%q:%q}}}`, api.AnnotationForceProceed, api.ForceProceedValue)
-	if err := p.client.Patch(t.Context(), running, client.RawPatch(types.MergePatchType, patch)); err != nil {
-		t.Fatal(err)
-	}
+	p.must(p.client.Patch(t.Context(), running, client.RawPatch(types.MergePatchType, patch)))
 	p.eventually("the force of a running member to be gone", func(ctx context.Context) error {
-		s := &corev1.Service{}
-		if err := p.get(ctx, "demo", "demo-rack1-0", s); err != nil {
+		err := p.get(ctx, "demo", "demo-rack1-0", running)
+		if err != nil || running.Annotations[api.AnnotationForceProceed] == "" {
 			return err
 		}
-		if got := s.Annotations[api.AnnotationForceProceed]; got != "" {
-			return fmt.Errorf("it is %q", got)
-		}
-		return nil
+		return errors.New("it is still there")
 	})
 
 	code, body, err := get(t.Context(), "http://"+first.metrics+"/metrics")
@@ -386,19 +402,12 @@ func TestControllerWithTheRightsThatAreShipped(t *testing.T) {
 	}
 
 	// A second one waits, ready, and takes over as soon as the first has gone.
-	second := p.run(nil)
+	second := p.run()
 	p.eventually("readiness of the second", second.ready)
-	lease := &coordinationv1.Lease{}
-	if err := p.get(t.Context(), manifests.Namespace, api.LeaseName, lease); err != nil {
-		t.Fatal(err)
-	}
-	holder := ptr.Deref(lease.Spec.HolderIdentity, "")
+	holder, _, _ := p.lease(t.Context())
 	first.stop(t)
 	p.eventually("a new leader", func(ctx context.Context) error {
-		if err := p.get(ctx, manifests.Namespace, api.LeaseName, lease); err != nil {
-			return err
-		}
-		if now := ptr.Deref(lease.Spec.HolderIdentity, ""); now == holder || now == "" {
+		if now, _, _ := p.lease(ctx); now == holder || now == "" {
 			return fmt.Errorf("held by %q", now)
 		}
 		return nil
@@ -408,29 +417,18 @@ func TestControllerWithTheRightsThatAreShipped(t *testing.T) {
 
 	// The reports of a cluster that is gone go too.
 	for _, s := range []string{"rack1", "rack2"} {
-		if err := p.client.Delete(t.Context(), rack(s)); err != nil {
-			t.Fatal(err)
-		}
+		p.must(p.client.Delete(t.Context(), rack(s)))
 	}
 	p.eventually("no reports", func(ctx context.Context) error {
 		var l api.ScyllaDBDatacenterNodesStatusReportList
-		if err := p.client.List(ctx, &l); err != nil {
-			return err
+		if err := p.client.List(ctx, &l); err != nil || len(l.Items) > 0 {
+			return errors.Join(err, fmt.Errorf("%d are left", len(l.Items)))
 		}
-		if len(l.Items) > 0 {
-			return fmt.Errorf("%d are left", len(l.Items))
-		}
-		if err := p.get(ctx, "demo", "demo", &api.ScyllaDBStatusReport{}); !apierrors.IsNotFound(err) {
-			return fmt.Errorf("the cluster report: %w", err)
-		}
-		return nil
+		return p.absent(ctx, "demo", &api.ScyllaDBStatusReport{})
 	})
 	second.stop(t)
 	p.eventually("the Lease given back", func(ctx context.Context) error {
-		if err := p.get(ctx, manifests.Namespace, api.LeaseName, lease); err != nil {
-			return err
-		}
-		if now := ptr.Deref(lease.Spec.HolderIdentity, ""); now != "" {
+		if now, _, _ := p.lease(ctx); now != "" {
 			return fmt.Errorf("held by %q", now)
 		}
 		return nil
@@ -444,26 +442,18 @@ func TestControllerWithTheRightsThatAreShipped(t *testing.T) {
 
 func TestADatacenterInAnotherKubernetesCluster(t *testing.T) {
 	t.Parallel()
-	if testing.Short() {
-		t.Skip("starts two control planes")
-	}
 	here, there := start(t), start(t)
 	here.install()
 	there.install()
-	for _, p := range []*place{here, there} {
-		p.create(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "demo"}})
-	}
-	here.create(rack("rack1"))
-	there.create(&api.ScyllaDBDatacenterNodesStatusReport{
+	here.namespace(rack("rack1"))
+	there.namespace(&api.ScyllaDBDatacenterNodesStatusReport{
 		ObjectMeta:     metav1.ObjectMeta{Namespace: "demo", Name: "demo-dc2", Labels: map[string]string{api.LabelReportSelector: "demo"}},
 		DatacenterName: "dc2",
 		Racks: []api.RackReport{{Name: "r", Nodes: []api.NodeReport{{HostID: ptr.To(h9), ObservedNodes: []api.ObservedNode{
 			{HostID: h0, Status: api.NodeStatusUp}, {HostID: h9, Status: api.NodeStatusUp}}}}}},
 	})
 	kubeconfig, err := os.ReadFile(there.Kubeconfig())
-	if err != nil {
-		t.Fatal(err)
-	}
+	here.must(err)
 	secret := &corev1.Secret{
 		ObjectMeta: metav1.ObjectMeta{Namespace: manifests.Namespace, Name: "demo-eu",
 			Labels:      map[string]string{api.LabelRemoteKubeconfig: "eu", api.LabelCluster: "demo"},
@@ -471,7 +461,7 @@ func TestADatacenterInAnotherKubernetesCluster(t *testing.T) {
 		Data: map[string][]byte{api.KeyKubeconfig: kubeconfig},
 	}
 	here.create(secret)
-	r := here.run(nil)
+	r := here.run()
 	here.say("demo-rack1-0", row(h0, "", h0, h9))
 	here.condition(api.ConditionAllNodesUp, metav1.ConditionTrue, "2 nodes")
 	here.condition(api.ConditionRemotesReachable, metav1.ConditionTrue, "1 remotes")
@@ -482,42 +472,27 @@ func TestADatacenterInAnotherKubernetesCluster(t *testing.T) {
 	pushed := scope.ObjectName("demo", "dc1", "external")
 	there.eventually("our report there", func(ctx context.Context) error {
 		c := &api.ScyllaDBDatacenterNodesStatusReport{}
-		if err := there.get(ctx, "demo", pushed, c); err != nil {
+		if err := there.get(ctx, "demo", pushed, c); err != nil || len(c.Racks) == 1 && len(c.Racks[0].Nodes) == 1 {
 			return err
 		}
-		if len(c.Racks) != 1 || len(c.Racks[0].Nodes) != 1 {
-			return fmt.Errorf("it says %+v", c.Racks)
-		}
-		return nil
+		return fmt.Errorf("it says %+v", c.Racks)
 	})
 
-	if err := there.KillAPIServer(); err != nil {
-		t.Fatal(err)
-	}
+	here.must(there.KillAPIServer())
 	here.condition(api.ConditionRemotesReachable, metav1.ConditionFalse, "eu")
 	here.condition(api.ConditionAllNodesUp, metav1.ConditionFalse, "dc2")
 	report := &api.ScyllaDBStatusReport{}
-	if err := here.get(t.Context(), "demo", "demo", report); err != nil {
-		t.Fatal(err)
-	}
+	here.must(here.get(t.Context(), "demo", "demo", report))
 	if len(report.Datacenters) != 2 || !report.Datacenters[1].Stale || len(report.Datacenters[1].Nodes) != 1 || report.Datacenters[1].Nodes[0].MembershipDigest == "" && len(report.Datacenters[1].Nodes[0].ObservedNodes) == 0 {
 		t.Errorf("the last rows are gone: %+v", report.Datacenters)
 	}
-	if err := there.StartAPIServer(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	here.must(there.StartAPIServer(t.Context()))
 	here.condition(api.ConditionAllNodesUp, metav1.ConditionTrue, "2 nodes")
 
-	if err := here.client.Delete(t.Context(), secret); err != nil {
-		t.Fatal(err)
-	}
+	here.must(here.client.Delete(t.Context(), secret))
 	here.eventually("both copies gone", func(ctx context.Context) error {
-		a := here.get(ctx, "demo", copied, &api.ScyllaDBDatacenterNodesStatusReport{})
-		b := there.get(ctx, "demo", pushed, &api.ScyllaDBDatacenterNodesStatusReport{})
-		if !apierrors.IsNotFound(a) || !apierrors.IsNotFound(b) {
-			return fmt.Errorf("here %w, there %w", a, b)
-		}
-		return nil
+		return errors.Join(here.absent(ctx, copied, &api.ScyllaDBDatacenterNodesStatusReport{}),
+			there.absent(ctx, pushed, &api.ScyllaDBDatacenterNodesStatusReport{}))
 	})
 	for _, text := range []string{"client-key-data", "client-certificate-data", "token:"} {
 		if strings.Contains(r.log.String(), text) {

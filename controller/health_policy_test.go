@@ -4,6 +4,7 @@ package controller_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -33,8 +34,8 @@ func TestInitialiseThenScaleOnARealAPIServer(t *testing.T) {
 	sets[0].Spec.Replicas = ptr.To(int32(3))
 	sets[0].Annotations[healthpolicy.Annotation(healthpolicy.FieldDead)] = "10m"
 	sets[0].Annotations[healthpolicy.Annotation(healthpolicy.FieldContact)] = "1s"
-	p.create(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "demo"}}, sets[0])
-	p.run(nil)
+	p.namespace(sets[0])
+	p.run()
 	// The oldest member Service is the first node's, and StatefulSets get theirs in any order.
 	p.eventually("the Service of the first node", func(ctx context.Context) error { return p.get(ctx, "demo", "demo-rack1-0", &corev1.Service{}) })
 	p.create(sets[1])
@@ -42,35 +43,18 @@ func TestInitialiseThenScaleOnARealAPIServer(t *testing.T) {
 	counts := func(want string) {
 		t.Helper()
 		p.eventually("replicas "+want, func(ctx context.Context) error {
-			var all []string
-			for _, name := range []string{"demo-rack1", "demo-rack2"} {
-				s := &appsv1.StatefulSet{}
-				if err := p.get(ctx, "demo", name, s); err != nil {
-					return err
-				}
-				all = append(all, fmt.Sprint(*s.Spec.Replicas))
+			var one, two appsv1.StatefulSet
+			if err := errors.Join(p.get(ctx, "demo", "demo-rack1", &one), p.get(ctx, "demo", "demo-rack2", &two)); err != nil {
+				return err
 			}
-			if got := strings.Join(all, " "); got != want {
+			if got := fmt.Sprint(*one.Spec.Replicas, *two.Spec.Replicas); got != want {
 				return fmt.Errorf("replicas %s", got)
 			}
 			return nil
 		})
 	}
-	read := func(what string, cond func(s *api.ScyllaDBStatusReportStatus) bool) {
-		t.Helper()
-		p.eventually(what, func(ctx context.Context) error {
-			r := &api.ScyllaDBStatusReport{}
-			if err := p.get(ctx, "demo", "demo", r); err != nil {
-				return err
-			}
-			if !cond(&r.Status) {
-				return fmt.Errorf("policy %+v, group 0 %q, initialized %t, %+v", r.Status.HealthPolicy, r.Status.Group0ID, r.Status.Initialized, r.Status.Conditions)
-			}
-			return nil
-		})
-	}
 	counts("1 0")
-	read("the health policy", func(s *api.ScyllaDBStatusReportStatus) bool {
+	p.report("the health policy", func(s *api.ScyllaDBStatusReportStatus) bool {
 		return s.HealthPolicy != nil && s.HealthPolicy.Dead.Duration == 10*time.Minute && s.HealthPolicy.Contact.Duration == healthpolicy.Contact && s.HealthPolicy.MinQuorum == 3
 	})
 	p.condition(api.ConditionHealthPolicyValid, metav1.ConditionFalse, "StatefulSet demo/demo-rack1 has the invalid value \"1s\": specify a duration from 10s to 1m")
@@ -92,10 +76,12 @@ func TestInitialiseThenScaleOnARealAPIServer(t *testing.T) {
 
 	first := strings.Replace(row(h0, "", h0), `"hostID":"`+h0+`","operationMode"`, `"hostID":"`+h0+`","group0ID":"`+group+`","coordinator":"`+h0+`","operationMode"`, 1)
 	p.say("demo-rack1-0", first)
-	read("the initialisation, with group 0", func(s *api.ScyllaDBStatusReportStatus) bool { return s.Initialized && s.Group0ID == group })
+	p.report("the initialisation, with group 0", func(s *api.ScyllaDBStatusReportStatus) bool {
+		return s.Initialized && s.Group0ID == group
+	})
 	counts("1 1")
 
 	p.say("demo-rack1-0", strings.Replace(first, group, "22222222-2222-1222-8222-222222222222", 1))
 	p.condition(api.ConditionSplitCluster, metav1.ConditionTrue, "the cluster is recorded with group 0 ID "+group)
-	read("group 0 as it was", func(s *api.ScyllaDBStatusReportStatus) bool { return s.Group0ID == group })
+	p.report("group 0 as it was", func(s *api.ScyllaDBStatusReportStatus) bool { return s.Group0ID == group })
 }

@@ -43,14 +43,18 @@ func TestTheLoopIsAskedOnTheLeaderOnly(t *testing.T) {
 	}
 }
 
+// queued is a pulse that goes through a queue.
+func queued(t *testing.T) (*pulse, workqueue.TypedRateLimitingInterface[reconcile.Request]) {
+	p := &pulse{clock: clock.RealClock{}, elected: make(chan struct{})}
+	q := workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[reconcile.Request]())
+	t.Cleanup(q.ShutDown)
+	must(t, p.source().Start(t.Context(), q))
+	return p, q
+}
+
 func TestThePulseGoesThroughTheQueue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := &pulse{clock: clock.RealClock{}, elected: make(chan struct{})}
-		q := workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[reconcile.Request]())
-		defer q.ShutDown()
-		if err := p.source().Start(t.Context(), q); err != nil {
-			t.Fatal(err)
-		}
+		p, q := queued(t)
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan error)
 		go func() { done <- p.Start(ctx) }()
@@ -76,12 +80,7 @@ func TestAControllerWhoseLoopStallsEndsItself(t *testing.T) {
 		if stalledAfter <= reconcileTimeout || stalledAfter >= deadAfter {
 			t.Errorf("ends itself after %v: a reconciliation may take %v, the kubelet waits for %v", stalledAfter, reconcileTimeout, deadAfter)
 		}
-		p := &pulse{clock: clock.RealClock{}, elected: make(chan struct{})}
-		q := workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[reconcile.Request]())
-		defer q.ShutDown()
-		if err := p.source().Start(t.Context(), q); err != nil {
-			t.Fatal(err)
-		}
+		p, q := queued(t)
 		done := make(chan error, 1)
 		go func() { done <- p.Start(t.Context()) }()
 		pass := func(works bool) {

@@ -13,9 +13,7 @@ import (
 	"time"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/rest"
 	"k8s.io/utils/ptr"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
@@ -49,17 +47,14 @@ func TestAttack1And2BarriersTrustOnlyWhatIsKept(t *testing.T) {
 	t.Parallel()
 	p := start(t)
 	p.install()
-	p.create(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "demo"}}, rack("rack1"), rack("rack2"))
+	p.namespace(rack("rack1"), rack("rack2"))
 	proxy, err := faultproxy.Start(p.asController())
-	if err != nil {
-		t.Fatal(err)
-	}
+	p.must(err)
 	t.Cleanup(proxy.Stop)
-	behind := func(r **rest.Config) { *r = proxy.Config() }
 
 	// The first list of Pods takes long: the new leader has not seen the cluster, and proves nothing.
 	remove := proxy.Add(faultproxy.Fault{Resource: "pods", Methods: []string{http.MethodGet}, Hold: true})
-	r := p.runWith(behind, nil)
+	r := p.runBy(proxy.Config())
 	p.eventually("the election", func(ctx context.Context) error {
 		return p.get(ctx, manifests.Namespace, api.LeaseElection, &coordinationv1.Lease{})
 	})

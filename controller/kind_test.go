@@ -26,22 +26,11 @@ import (
 func shipped(t *testing.T) map[string]any {
 	t.Helper()
 	data, err := crds.FS.ReadFile("scylla.scylladb.com_scylladbstatusreports.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var crd struct {
-		Spec struct {
-			Versions []struct {
-				Schema struct {
-					OpenAPIV3Schema map[string]any `json:"openAPIV3Schema"`
-				} `json:"schema"`
-			} `json:"versions"`
-		} `json:"spec"`
-	}
-	if err := yaml.Unmarshal(data, &crd); err != nil {
-		t.Fatal(err)
-	}
-	return crd.Spec.Versions[0].Schema.OpenAPIV3Schema
+	must(t, err)
+	var crd map[string]any
+	must(t, yaml.Unmarshal(data, &crd))
+	version := crd["spec"].(map[string]any)["versions"].([]any)[0]
+	return version.(map[string]any)["schema"].(map[string]any)["openAPIV3Schema"].(map[string]any)
 }
 
 // published is the OpenAPI document with that schema.
@@ -50,9 +39,7 @@ func published(t *testing.T, schema map[string]any) []byte {
 	data, err := json.Marshal(map[string]any{"components": map[string]any{"schemas": map[string]any{
 		"com.scylladb.scylla.v1alpha1.ScyllaDBStatusReport": schema, "com.scylladb.scylla.v1alpha1.ScyllaDBStatusReportList": map[string]any{},
 	}}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return data
 }
 

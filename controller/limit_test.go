@@ -28,11 +28,10 @@ import (
 	eventsv1 "k8s.io/api/events/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
-	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -55,24 +54,14 @@ const (
 )
 
 // shipped is the controller's container as `install` applies it.
-func shipped(t *testing.T) corev1.Container {
-	t.Helper()
+func (p *place) shipped() corev1.Container {
+	p.t.Helper()
 	objects, err := manifests.Objects(manifests.Options{Image: "x"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, u := range objects {
-		if u.GetKind() != "Deployment" {
-			continue
-		}
-		d := &appsv1.Deployment{}
-		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, d); err != nil {
-			t.Fatal(err)
-		}
-		return d.Spec.Template.Spec.Containers[0]
-	}
-	t.Fatal("install has no Deployment")
-	return corev1.Container{}
+	p.must(err)
+	d := &appsv1.Deployment{}
+	at := slices.IndexFunc(objects, func(u *unstructured.Unstructured) bool { return u.GetKind() == "Deployment" })
+	p.must(runtime.DefaultUnstructuredConverter.FromUnstructured(objects[at].Object, d))
+	return d.Spec.Template.Spec.Containers[0]
 }
 
 // reporters answers heartbeats for every node of the crowd, each at an address of its own.
@@ -84,27 +73,23 @@ type reporters struct {
 	nodes       int // in each row
 }
 
-func newReporters(t *testing.T) *reporters {
-	t.Helper()
+func (p *place) newReporters() *reporters {
+	p.t.Helper()
 	key, err := pinned.NewKey("crowd")
-	if err != nil {
-		t.Fatal(err)
-	}
+	p.must(err)
 	// All of 127.0.0.0/8 is this machine; a listener on one of these addresses would accept connections to that address alone.
-	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp4", ":0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	l, err := (&net.ListenConfig{}).Listen(p.t.Context(), "tcp4", ":0")
+	p.must(err)
 	r := &reporters{port: int32(l.Addr().(*net.TCPAddr).Port), fingerprint: key.Fingerprint, nodes: crowd}
-	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
+	ctx, cancel := context.WithCancel(context.WithoutCancel(p.t.Context()))
 	ended := make(chan error, 1)
 	go func() {
 		ended <- pinned.Serve(ctx, l, bounded.Connections{Total: 2 * crowd, PerAddress: 2 * crowd}, key, r, slog.New(slog.DiscardHandler))
 	}()
-	t.Cleanup(func() {
+	p.t.Cleanup(func() {
 		cancel()
 		if err := <-ended; err != nil {
-			t.Error(err)
+			p.t.Error(err)
 		}
 	})
 	return r
@@ -161,15 +146,11 @@ func crowdPod(set *appsv1.StatefulSet, ordinal, i int, row string) *corev1.Pod {
 	}
 	reporter := container(api.ContainerReporter, "reporter")
 	reporter.RestartPolicy = ptr.To(corev1.ContainerRestartPolicyAlways)
-	running := func(names ...string) (out []corev1.ContainerStatus) {
-		for _, name := range names {
-			out = append(out, corev1.ContainerStatus{
-				Name: name, Image: "docker.io/scylladb/scylla:2026.2.0", ImageID: "sha256:" + strings.Repeat("0", 64), ContainerID: "containerd://" + strings.Repeat("0", 64),
-				Ready: true, Started: ptr.To(true), State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}},
-			})
-		}
-		return out
-	}
+	status := runs(corev1.ContainerStatus{
+		Image: "docker.io/scylladb/scylla:2026.2.0", ImageID: "sha256:" + strings.Repeat("0", 64),
+		ContainerID: "containerd://" + strings.Repeat("0", 64),
+	}, []string{api.ContainerReporter, api.ContainerBarrier})
+	status.PodIP, status.PodIPs = crowdAddress(i), []corev1.PodIP{{IP: crowdAddress(i)}}
 	labels := maps.Clone(set.Spec.Selector.MatchLabels)
 	labels[appsv1.StatefulSetPodNameLabel] = fmt.Sprintf("%s-%d", set.Name, ordinal)
 	return &corev1.Pod{
@@ -186,11 +167,7 @@ func crowdPod(set *appsv1.StatefulSet, ordinal, i int, row string) *corev1.Pod {
 				{Name: "shared", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}},
 			},
 		},
-		Status: corev1.PodStatus{
-			Phase: corev1.PodRunning, PodIP: crowdAddress(i), PodIPs: []corev1.PodIP{{IP: crowdAddress(i)}},
-			Conditions:            []corev1.PodCondition{{Type: corev1.ContainersReady, Status: corev1.ConditionTrue}, {Type: corev1.PodReady, Status: corev1.ConditionTrue}},
-			InitContainerStatuses: running(api.ContainerReporter, api.ContainerBarrier), ContainerStatuses: running(api.ContainerScyllaDB),
-		},
+		Status: status,
 	}
 }
 
@@ -215,11 +192,9 @@ func (p *place) crowded(r *reporters) {
 	p.t.Helper()
 	// They would delete the Pods, which no kubelet runs, and create others.
 	for _, name := range []string{"kube-controller-manager", "kube-scheduler"} {
-		if err := p.Component(name).Kill(); err != nil {
-			p.t.Fatal(err)
-		}
+		p.must(p.Component(name).Kill())
 	}
-	p.create(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "demo"}}, &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: "demo", Name: "default"}})
+	p.namespace(&corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: "demo", Name: "default"}})
 	var sets []*appsv1.StatefulSet
 	for n := range crowd / perRack {
 		set := rack(fmt.Sprintf("rack%d", n))
@@ -227,9 +202,7 @@ func (p *place) crowded(r *reporters) {
 		p.create(set)
 		full := set.DeepCopy()
 		full.Status = ready(set)
-		if err := p.client.Status().Update(p.t.Context(), full); err != nil {
-			p.t.Fatal(err)
-		}
+		p.must(p.client.Status().Update(p.t.Context(), full))
 		sets = append(sets, set)
 	}
 	p.abreast(func(ctx context.Context, c client.Client, i int) error {
@@ -256,22 +229,16 @@ func (r *reporters) create(ctx context.Context, t *testing.T, c client.Client, s
 	return c.Status().Update(ctx, pod)
 }
 
-// kubeconfig writes a configuration into a file and returns its path.
-func kubeconfig(t *testing.T, cfg *rest.Config) string {
-	t.Helper()
-	file := filepath.Join(t.TempDir(), "kubeconfig")
-	const name = "x"
-	if err := clientcmd.WriteToFile(clientcmdapi.Config{
-		Clusters: map[string]*clientcmdapi.Cluster{name: {Server: cfg.Host, CertificateAuthorityData: cfg.CAData, CertificateAuthority: cfg.CAFile}},
-		AuthInfos: map[string]*clientcmdapi.AuthInfo{name: {
-			ClientCertificateData: cfg.CertData, ClientKeyData: cfg.KeyData, ClientCertificate: cfg.CertFile, ClientKey: cfg.KeyFile, Token: cfg.BearerToken,
-			Impersonate: cfg.Impersonate.UserName, ImpersonateGroups: cfg.Impersonate.Groups,
-		}},
-		Contexts:       map[string]*clientcmdapi.Context{name: {Cluster: name, AuthInfo: name}},
-		CurrentContext: name,
-	}, file); err != nil {
-		t.Fatal(err)
+// kubeconfig writes the administrator's into a file, with the identity of the controller, and returns its path.
+func (p *place) kubeconfig() string {
+	p.t.Helper()
+	file, as := filepath.Join(p.t.TempDir(), "kubeconfig"), p.asController().Impersonate
+	c, err := clientcmd.LoadFromFile(p.Kubeconfig())
+	p.must(err)
+	for _, user := range c.AuthInfos {
+		user.Impersonate, user.ImpersonateGroups = as.UserName, as.Groups
 	}
+	p.must(clientcmd.WriteToFile(*c, file))
 	return file
 }
 
@@ -288,7 +255,7 @@ type limited struct {
 
 func (p *place) runLimited(agent, kubeconfig string, env ...string) *limited {
 	p.t.Helper()
-	container := shipped(p.t)
+	container := p.shipped()
 	l := &limited{place: p, group: memory.NewGroup(p.t, container.Resources.Limits.Memory().Value()), health: ownAddress(), began: time.Now(), ended: make(chan error, 1)}
 	args := []string{"--kubeconfig=" + kubeconfig}
 	for _, a := range container.Args {
@@ -310,9 +277,7 @@ func (p *place) runLimited(agent, kubeconfig string, env ...string) *limited {
 			l.cmd.Env = append(l.cmd.Env, e.Name+"="+e.Value)
 		}
 	}
-	if err := l.cmd.Start(); err != nil {
-		p.t.Fatal(err)
-	}
+	p.must(l.cmd.Start())
 	go func() { l.ended <- l.cmd.Wait() }()
 	return l
 }
@@ -363,11 +328,9 @@ func (l *limited) sees(what string, up int, condition metav1.ConditionStatus) {
 			return err
 		}
 		n := 0
-		if s.Status.View != nil {
-			for _, m := range s.Status.View.Members {
-				if m.State == api.NodeStatusUp {
-					n++
-				}
+		for _, m := range ptr.Deref(s.Status.View, api.StatusReportView{}).Members {
+			if m.State == api.NodeStatusUp {
+				n++
 			}
 		}
 		if c := meta.FindStatusCondition(s.Status.Conditions, api.ConditionAllNodesUp); n != up || c == nil || c.Status != condition {
@@ -380,16 +343,14 @@ func (l *limited) sees(what string, up int, condition metav1.ConditionStatus) {
 // The controller starts beside a thousand nodes within the memory limit that is shipped: it becomes leader, asks every reporter, keeps the reports, and follows a
 // change. It is started twice: its cache is filled by a stream, and, as from API servers that stream nothing, by one list.
 func TestAttack9TheControllerOfAThousandNodesInLittleMemory(t *testing.T) {
-	agent := filepath.Join(t.TempDir(), "scylla-agent")
-	if err := image.BuildBinary(t.Context(), "..", "./cmd/scylla-agent", agent); err != nil {
-		t.Fatal(err)
-	}
 	memory.NewGroup(t, 1<<30) // skips before all the work
 	p := start(t)
+	agent := filepath.Join(t.TempDir(), "scylla-agent")
+	p.must(image.BuildBinary(t.Context(), "..", "./cmd/scylla-agent", agent))
 	p.install()
-	r := newReporters(t)
+	r := p.newReporters()
 	p.crowded(r)
-	config := kubeconfig(t, p.asController())
+	config := p.kubeconfig()
 
 	l := p.runLimited(agent, config, "KUBE_FEATURE_WatchListClient=false")
 	l.sees("reports of a controller that was sent a list", crowd, metav1.ConditionTrue)
@@ -407,7 +368,7 @@ func TestAttack9TheControllerOfAThousandNodesInLittleMemory(t *testing.T) {
 	// A node is added, and the controller creates its Service: every row has one node more, so nothing that is known of the rows is of use.
 	r.nodes++
 	last := &appsv1.StatefulSet{}
-	p.must(p.client.Get(t.Context(), types.NamespacedName{Namespace: "demo", Name: "demo-rack3"}, last))
+	p.must(p.get(t.Context(), "demo", "demo-rack3", last))
 	last.Spec.Replicas = ptr.To(int32(perRack + 1))
 	p.must(p.client.Update(t.Context(), last))
 	last.Status = ready(last)
@@ -422,26 +383,11 @@ func TestAttack9TheControllerOfAThousandNodesInLittleMemory(t *testing.T) {
 	dead := crowdService(rack(fmt.Sprintf("rack%d", (crowd-1)/perRack)), (crowd-1)%perRack, crowd-1)
 	p.must(p.client.Patch(t.Context(), dead.DeepCopy(), client.RawPatch(types.MergePatchType, fmt.Appendf(nil, `{"metadata":{"labels":{%q:""}}}`, api.LabelReplace))))
 	l.until("word of the replacement", func(ctx context.Context) error {
-		var all eventsv1.EventList
-		if err := p.client.List(ctx, &all, client.InNamespace("demo")); err != nil {
-			return err
-		}
-		for _, e := range all.Items {
-			if e.Regarding.Name == dead.Name && e.Regarding.Kind == "Service" {
-				p.t.Log(e.Reason, e.Note)
-				return nil
-			}
-		}
-		return fmt.Errorf("%d Events, none of it", len(all.Items))
+		return p.find(ctx, func(e eventsv1.Event) bool {
+			return e.Regarding.Name == dead.Name && e.Regarding.Kind == "Service"
+		})
 	})
 	l.stop(true)
-}
-
-func (p *place) must(err error) {
-	p.t.Helper()
-	if err != nil {
-		p.t.Fatal(err)
-	}
 }
 
 // deny makes the other nodes report one node DOWN, -1 for none.
@@ -464,15 +410,11 @@ func (p *place) abreast(do func(ctx context.Context, c client.Client, i int) err
 	cfg := p.RESTConfig()
 	cfg.QPS = -1
 	c, err := kube.NewClient(cfg)
-	if err != nil {
-		p.t.Fatal(err)
-	}
+	p.must(err)
 	work, ctx := errgroup.WithContext(p.t.Context())
 	work.SetLimit(16)
 	for i := range crowd {
 		work.Go(func() error { return do(ctx, c, i) })
 	}
-	if err := work.Wait(); err != nil {
-		p.t.Fatal(err)
-	}
+	p.must(work.Wait())
 }

@@ -22,11 +22,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/test/simulation/stage"
 )
 
 // pages is an API server with that many fat Pods: it sends pages as asked, and all Pods at once to a client that accepts any state.
 type pages struct {
-	t       *testing.T
 	pods    []corev1.Pod
 	largest int
 	expire  bool // the second page
@@ -34,7 +34,7 @@ type pages struct {
 
 func newPages(t *testing.T, n int) *pages {
 	t.Helper()
-	p := &pages{t: t}
+	p := &pages{}
 	for i := range n {
 		p.pods = append(p.pods, *fat(t, fmt.Sprintf("demo-r1-%d", i), nil, ""))
 	}
@@ -42,16 +42,10 @@ func newPages(t *testing.T, n int) *pages {
 }
 
 func (p *pages) page(limit int64, from string) (*corev1.PodList, error) {
-	start := 0
-	if from != "" {
-		if p.expire {
-			return nil, apierrors.NewResourceExpired("the token has expired")
-		}
-		var err error
-		if start, err = strconv.Atoi(from); err != nil {
-			p.t.Error(err)
-		}
+	if from != "" && p.expire {
+		return nil, apierrors.NewResourceExpired("the token has expired")
 	}
+	start, _ := strconv.Atoi(from) // 0 for the first page
 	end := len(p.pods)
 	l := &corev1.PodList{ListMeta: metav1.ListMeta{ResourceVersion: "7"}}
 	if limit > 0 && start+int(limit) < end {
@@ -92,16 +86,9 @@ func TestACacheIsFilledPageByPage(t *testing.T) {
 				WatchFuncWithContext: func(context.Context, metav1.ListOptions) (watch.Interface, error) { return watch.NewFake(), nil },
 			})
 			got, err := listPods(t.Context(), from, o)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			var pods []corev1.Pod
-			if err := meta.EachListItem(got, func(o runtime.Object) error {
-				pods = append(pods, *o.(*corev1.Pod))
-				return nil
-			}); err != nil {
-				t.Fatal(err)
-			}
+			_ = meta.EachListItem(got, func(o runtime.Object) error { pods = append(pods, *o.(*corev1.Pod)); return nil })
 			if diff := cmp.Diff(p.slimmedPods(), pods); diff != "" || p.largest > podsAtOnce {
 				t.Errorf("pages of %d (-want +got):\n%s", p.largest, diff)
 			}
@@ -119,10 +106,8 @@ func TestACacheIsFilledPageByPage(t *testing.T) {
 
 func TestAReplacementReadsRowsThatAreHeldAlready(t *testing.T) {
 	t.Parallel()
-	p := newPages(t, podsAtOnce+1)
-	held := newPages(t, podsAtOnce+1)
-	changed := fat(t, "demo-r1-1", []api.ObservedNodeStatusReport{{HostID: "11111111-1111-4111-8111-111111111111", Status: api.NodeStatusUp}}, "")
-	p.pods[1] = *changed
+	p, held := newPages(t, podsAtOnce+1), newPages(t, podsAtOnce+1)
+	p.pods[1] = *fat(t, "demo-r1-1", stage.Sees(api.NodeStatusUp, stage.UUID("h1")), "")
 	reader := func(p *pages) client.Reader {
 		return interceptor.NewClient(fake.NewClientBuilder().Build(), interceptor.Funcs{
 			List: func(_ context.Context, _ client.WithWatch, list client.ObjectList, opts ...client.ListOption) error {
@@ -137,9 +122,7 @@ func TestAReplacementReadsRowsThatAreHeldAlready(t *testing.T) {
 	}
 	var got corev1.PodList
 	l := lean{reader(p), reader(held)}
-	if err := l.List(t.Context(), &got, client.InNamespace("demo")); err != nil {
-		t.Fatal(err)
-	}
+	must(t, l.List(t.Context(), &got, client.InNamespace("demo")))
 	if diff := cmp.Diff(p.slimmedPods(), got.Items); diff != "" || p.largest > podsAtOnce || got.Continue != "" {
 		t.Errorf("pages of %d (-want +got):\n%s", p.largest, diff)
 	}

@@ -14,22 +14,25 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/view/healthpolicy"
 )
 
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 func parse(t *testing.T, args ...string) (validated, error) {
 	t.Helper()
 	o := DefaultOptions()
 	fs := pflag.NewFlagSet("controller", pflag.ContinueOnError)
 	o.AddFlags(fs)
-	if err := fs.Parse(args); err != nil {
-		t.Fatal(err)
-	}
+	must(t, fs.Parse(args))
 	return o.validate()
 }
 
 func TestDefaultsAreUsable(t *testing.T) {
 	v, err := parse(t)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if !v.synchronise || !v.LeaderElect || v.LeaseNamespace != "kubectl-scylla" || v.RemoteKubeconfigNamespace != "kubectl-scylla" || v.remoteSelector == nil ||
 		!v.remoteSelector.Matches(labelSet{api.LabelRemoteKubeconfig: "eu"}) || v.remoteSelector.Matches(labelSet{}) || len(v.Namespaces) != 0 {
 		t.Errorf("got %+v", v)
@@ -49,9 +52,7 @@ func (l labelSet) Lookup(k string) (string, bool) { v, ok := l[k]; return v, ok 
 func TestFlagsDoWhatTheySay(t *testing.T) {
 	v, err := parse(t, "--namespaces=b,a,a", "--feature-gates=BootstrapSynchronisation=false", "--metrics-bind-address=", "--concurrency=7",
 		"--remote-kubeconfig-selector=", "--leader-elect-lease-duration=30s")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if strings.Join(v.Namespaces, " ") != "a b" || v.synchronise || v.MetricsBindAddress != "0" || v.Concurrency != 7 || v.remoteSelector != nil || v.LeaseDuration != 30*time.Second {
 		t.Errorf("got %+v", v)
 	}

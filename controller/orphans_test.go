@@ -4,7 +4,6 @@ package controller_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -14,7 +13,6 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	eventsv1 "k8s.io/api/events/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -37,8 +35,8 @@ func TestA7EvidenceSurvivesTheStatefulSet(t *testing.T) {
 	t.Parallel()
 	p := start(t)
 	p.install()
-	p.create(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "demo"}}, rackWithData("r1"))
-	r := p.run(nil)
+	p.namespace(rackWithData("r1"))
+	r := p.run()
 	defer r.stop(t)
 	const member, id = "demo-r1-0", "11111111-0000-4000-8000-000000000001"
 	p.say(member, row(id, "", id))
@@ -57,50 +55,27 @@ func TestA7EvidenceSurvivesTheStatefulSet(t *testing.T) {
 
 	remove := func() {
 		t.Helper()
-		if out, err := p.Kubectl(t.Context(), "-n", "demo", "delete", "statefulset", "demo-r1", "--wait"); err != nil {
-			t.Fatal(out, err)
-		}
-		p.eventually("the Pod to be gone", func(ctx context.Context) error {
-			if err := p.get(ctx, "demo", member, &corev1.Pod{}); !apierrors.IsNotFound(err) {
-				return fmt.Errorf("pod: %v", err) //nolint:errorlint // err may be nil: the object is there
-			}
-			return nil
-		})
+		p.kubectl("", "-n", "demo", "delete", "statefulset", "demo-r1", "--wait")
+		p.eventually("the Pod to be gone", func(ctx context.Context) error { return p.absent(ctx, member, &corev1.Pod{}) })
 	}
 	remove()
 	p.eventually("an Event that says why the Service stays", func(ctx context.Context) error {
 		p.wake(ctx, member)
-		var l eventsv1.EventList
-		if err := p.client.List(ctx, &l, client.InNamespace("demo")); err != nil {
-			return err
-		}
-		for _, e := range l.Items {
-			if e.Reason == "MemberServiceKept" && strings.Contains(e.Note, "data-"+member) {
-				return nil
-			}
-		}
-		return errors.New("no such Event")
+		return p.find(ctx, func(e eventsv1.Event) bool {
+			return e.Reason == "MemberServiceKept" && strings.Contains(e.Note, "data-"+member)
+		})
 	})
-	if err := recorded(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	p.must(recorded(t.Context()))
 
 	p.create(rackWithData("r1"))
 	p.eventually("the Pod to be there again", func(ctx context.Context) error { return p.get(ctx, "demo", member, &corev1.Pod{}) })
-	if err := recorded(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	p.must(recorded(t.Context()))
 
 	remove()
-	if out, err := p.Kubectl(t.Context(), "-n", "demo", "delete", "pvc", "data-"+member, "--wait"); err != nil {
-		t.Fatal(out, err)
-	}
+	p.kubectl("", "-n", "demo", "delete", "pvc", "data-"+member, "--wait")
 	p.eventually("the Service of a cluster of which nothing is left to go", func(ctx context.Context) error {
 		p.wake(ctx, member)
-		if err := p.get(ctx, "demo", member, &corev1.Service{}); !apierrors.IsNotFound(err) {
-			return fmt.Errorf("service: %v", err) //nolint:errorlint // err may be nil: the object is there
-		}
-		return nil
+		return p.absent(ctx, member, &corev1.Service{})
 	})
 }
 

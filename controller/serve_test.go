@@ -25,9 +25,7 @@ func TestTheLeaderAloneServesViews(t *testing.T) {
 		return &viewwire.View{StatusReportView: api.StatusReportView{Epoch: 1, Seq: 2, Members: make([]api.StatusReportViewMember, 5000)}}, nil
 	}
 	s, err := newViewServer("127.0.0.1:0", elected, of, slog.New(slog.DiscardHandler))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if s.NeedLeaderElection() {
 		t.Error("a controller that does not lead would not say so")
 	}
@@ -47,9 +45,7 @@ func TestTheLeaderAloneServesViews(t *testing.T) {
 	close(elected)
 	for range 20 { // each asks for half a megabyte and reads nothing
 		slow, err := tls.Dial("tcp", address, &tls.Config{InsecureSkipVerify: true})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		defer slow.Close()
 		if _, err := fmt.Fprintf(slow, "GET %s?namespace=db&name=demo HTTP/1.1\r\nHost: x\r\n\r\n", viewwire.Path); err != nil {
 			t.Fatal(err)

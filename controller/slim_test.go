@@ -21,72 +21,48 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
-	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/test/run/memory"
+	"github.com/kubectl-scylla/kubectl-scylla/test/simulation/stage"
 )
 
 // fat is a Pod as the API server has it: with the fields that are read, and others.
 func fat(t *testing.T, name string, row []api.ObservedNodeStatusReport, hostID string) *corev1.Pod {
 	t.Helper()
 	text, err := api.EncodeNodeStatusReport(&api.NodeStatusReport{HostID: hostid.ID(hostID), OperationMode: "NORMAL", ObservedNodes: row})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var env []corev1.EnvVar
 	for i := range 50 {
 		env = append(env, corev1.EnvVar{Name: fmt.Sprintf("SOME_SETTING_%d", i), Value: strings.Repeat("value ", 8)})
 	}
-	container := func(name string) corev1.Container {
-		return corev1.Container{
-			Name: name, Image: "docker.io/scylladb/scylla:2025.2.1", Command: []string{"/agent"}, Args: []string{"launch", "--smp=2"}, Env: env,
-			Ports:         []corev1.ContainerPort{{Name: "cql", ContainerPort: 9042}},
-			VolumeMounts:  []corev1.VolumeMount{{Name: "disk", MountPath: "/var/lib/scylla"}},
-			Resources:     corev1.ResourceRequirements{Requests: corev1.ResourceList{}},
-			LivenessProbe: &corev1.Probe{PeriodSeconds: 1},
-		}
+	p := stage.Bare("demo", "demo").NewPod(name, "dc1", "r1")
+	p.TypeMeta, p.ResourceVersion, p.Status.PodIP = metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"}, "7", "10.0.0.1"
+	x := strings.Repeat("x", 4000)
+	p.Annotations = map[string]string{
+		api.AnnotationNodeStatusReport: text, api.AnnotationBarrier: "{}", corev1.LastAppliedConfigAnnotation: x,
 	}
-	reporter := container(api.ContainerReporter)
-	reporter.RestartPolicy = ptr.To(corev1.ContainerRestartPolicyAlways)
-	status := func(name string) corev1.ContainerStatus {
-		return corev1.ContainerStatus{
-			Name: name, Ready: true, RestartCount: 3, Started: ptr.To(true), Image: "i", ImageID: "id",
-			State:              corev1.ContainerState{Running: &corev1.ContainerStateRunning{}},
-			AllocatedResources: corev1.ResourceList{}, VolumeMounts: []corev1.VolumeMountStatus{{Name: "disk"}},
-		}
+	p.OwnerReferences = []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "StatefulSet", Name: "demo-r1", Controller: new(true)}}
+	p.ManagedFields = []metav1.ManagedFieldsEntry{{Manager: "kubelet", FieldsV1: metav1.NewFieldsV1(`{"f:x":"` + x + `"}`)}}
+	p.Spec.Tolerations, p.Spec.Affinity = []corev1.Toleration{{Key: "x"}}, &corev1.Affinity{}
+	config := corev1.VolumeSource{ConfigMap: &corev1.ConfigMapVolumeSource{}}
+	p.Spec.Volumes = append(p.Spec.Volumes, corev1.Volume{Name: "config", VolumeSource: config})
+	p.Spec.Volumes[0].Name, p.Spec.Volumes[0].PersistentVolumeClaim.ClaimName = "disk", "disk-"+name
+	p.Spec.InitContainers, p.Status.InitContainerStatuses = p.Spec.InitContainers[:1], p.Status.InitContainerStatuses[:1]
+	for _, c := range []*corev1.Container{&p.Spec.InitContainers[0], &p.Spec.Containers[0]} {
+		c.Command, c.Args, c.Env = []string{"/agent"}, []string{"launch", "--smp=2"}, env
+		c.LivenessProbe = &corev1.Probe{PeriodSeconds: 1}
+		c.Ports = []corev1.ContainerPort{{Name: "cql", ContainerPort: 9042}}
+		c.VolumeMounts = []corev1.VolumeMount{{Name: "disk", MountPath: "/var/lib/scylla"}}
 	}
-	ready := []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}, {Type: corev1.ContainersReady, Status: corev1.ConditionTrue}}
-	return &corev1.Pod{
-		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"},
-		ObjectMeta: metav1.ObjectMeta{
-			Namespace: "demo", Name: name, UID: types.UID("uid-" + name), ResourceVersion: "7",
-			Labels: map[string]string{api.LabelCluster: "demo", api.LabelDatacenter: "dc1", api.LabelRack: "r1"},
-			Annotations: map[string]string{
-				api.AnnotationNodeStatusReport: text, api.AnnotationBarrier: "{}", corev1.LastAppliedConfigAnnotation: strings.Repeat("x", 4000),
-			},
-			OwnerReferences:   []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "StatefulSet", Name: "demo-r1", Controller: ptr.To(true)}},
-			CreationTimestamp: metav1.NewTime(time.Unix(1_800_000_000, 0)),
-			ManagedFields:     []metav1.ManagedFieldsEntry{{Manager: "kubelet", FieldsV1: metav1.NewFieldsV1(`{"f:x":"` + strings.Repeat("x", 4000) + `"}`)}},
-		},
-		Spec: corev1.PodSpec{
-			NodeName: "machine", InitContainers: []corev1.Container{reporter}, Containers: []corev1.Container{container(api.ContainerScyllaDB)},
-			Volumes: []corev1.Volume{
-				{Name: "disk", VolumeSource: corev1.VolumeSource{PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: "disk-" + name}}},
-				{Name: "config", VolumeSource: corev1.VolumeSource{ConfigMap: &corev1.ConfigMapVolumeSource{}}},
-			},
-			Tolerations: []corev1.Toleration{{Key: "x"}}, Affinity: &corev1.Affinity{},
-		},
-		Status: corev1.PodStatus{
-			Phase: corev1.PodRunning, PodIP: "10.0.0.1", PodIPs: []corev1.PodIP{{IP: "10.0.0.1"}}, Conditions: ready,
-			InitContainerStatuses: []corev1.ContainerStatus{status(api.ContainerReporter)}, ContainerStatuses: []corev1.ContainerStatus{status(api.ContainerScyllaDB)},
-		},
+	for _, s := range []*corev1.ContainerStatus{&p.Status.InitContainerStatuses[0], &p.Status.ContainerStatuses[0]} {
+		s.RestartCount, s.ImageID, s.VolumeMounts = 3, "id", []corev1.VolumeMountStatus{{Name: "disk"}}
 	}
+	return p
 }
 
 // A Pod in the cache is judged as the whole Pod is, and the fields that are never read are not held.
@@ -96,9 +72,7 @@ func TestThePodInTheCacheSaysTheSame(t *testing.T) {
 	whole := fat(t, "demo-r1-0", row, string(row[0].HostID))
 	before := whole.DeepCopy()
 	obj, err := slimPod(whole)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	slim, ok := obj.(*corev1.Pod)
 	if !ok {
 		t.Fatalf("it is a %T", obj)
@@ -198,13 +172,9 @@ func streaming(t *testing.T, row []api.ObservedNodeStatusReport) *httptest.Serve
 		end := &corev1.Pod{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Pod"}, ObjectMeta: metav1.ObjectMeta{
 			ResourceVersion: "8", Annotations: map[string]string{metav1.InitialEventsAnnotationKey: "true"},
 		}}
-		if !send("BOOKMARK", end) {
-			return
+		if send("BOOKMARK", end) && http.NewResponseController(w).Flush() == nil {
+			<-r.Context().Done()
 		}
-		if http.NewResponseController(w).Flush() != nil {
-			return
-		}
-		<-r.Context().Done()
 	}))
 }
 
@@ -220,24 +190,18 @@ func TestAttack9AThousandPodsInLittleMemory(t *testing.T) {
 		server := streaming(t, row)
 		defer server.Close()
 		v, err := DefaultOptions().validate()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		o, err := cacheOptions(v)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		mapper := meta.NewDefaultRESTMapper(nil)
-		mapper.Add(corev1.SchemeGroupVersion.WithKind("Pod"), meta.RESTScopeNamespace)
-		mapper.Add(corev1.SchemeGroupVersion.WithKind("Service"), meta.RESTScopeNamespace)
-		mapper.Add(corev1.SchemeGroupVersion.WithKind("Secret"), meta.RESTScopeNamespace)
+		for _, kind := range []string{"Pod", "Service", "Secret"} {
+			mapper.Add(corev1.SchemeGroupVersion.WithKind(kind), meta.RESTScopeNamespace)
+		}
 		mapper.Add(appsv1.SchemeGroupVersion.WithKind("StatefulSet"), meta.RESTScopeNamespace)
 		mapper.Add(coordinationv1.SchemeGroupVersion.WithKind("Lease"), meta.RESTScopeNamespace)
 		o.Mapper = mapper
 		held, err := cache.New(&rest.Config{Host: server.URL}, o)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel() // before the server is closed, which waits for the stream to end
 		if _, err := held.GetInformer(ctx, &corev1.Pod{}); err != nil {
@@ -248,9 +212,7 @@ func TestAttack9AThousandPodsInLittleMemory(t *testing.T) {
 		if !held.WaitForCacheSync(ctx) {
 			t.Fatal("the Pods are not read")
 		}
-		if err := held.List(ctx, &pods); err != nil {
-			t.Fatal(err)
-		}
+		must(t, held.List(ctx, &pods))
 		objects := cluster.Objects{Key: cluster.Key{Namespace: "demo", Name: "demo"}, Pods: pods.Items, Read: cluster.KindPods, Decoder: &cluster.Decoder{}}
 		c := cluster.New(objects, cluster.SourceAnnotation, time.Now())
 		if m := c.Members(); len(m) != nodes || m[0].HostID == "" {
