@@ -3,7 +3,6 @@
 package scylla
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -14,11 +13,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 )
-
-func contextWithCancel(t *testing.T) (context.Context, context.CancelFunc) {
-	t.Helper()
-	return context.WithCancel(t.Context())
-}
 
 func TestErrorsOfTheAPI(t *testing.T) {
 	for name, c := range map[string]struct {

@@ -32,20 +32,11 @@ func TestARowIsCompleteByEvidenceAlone(t *testing.T) {
 			answers := with(map[string]answer{pathVersion: text(c.version + "-0.20250701.abcdef"), ring: list("-1", "5", "7"), upgrade: text("done")})
 			n := newFakeNode(t, answers)
 			r := NewReader(n.client())
-			set := func(p string, a answer) {
-				if a == gone {
-					n.set(p)
-				} else {
-					n.set(p, a)
-				}
-			}
 			if before := r.Read(t.Context()).Complete; before != (c.version != "2025.3.0") {
 				t.Fatalf("before: %v", before)
 			}
 			r = NewReader(n.client())
-			for p, a := range c.answers {
-				set(p, a)
-			}
+			n.change(c.answers)
 			for range 2 {
 				if got := r.Read(t.Context()).Complete; got != c.want {
 					t.Errorf("complete: %v, want %v", got, c.want)

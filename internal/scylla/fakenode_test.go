@@ -45,6 +45,15 @@ func (n *fakeNode) set(path string, answers ...answer) {
 	n.answers[path] = answers
 }
 
+// change sets answers by path; gone takes one away.
+func (n *fakeNode) change(answers map[string]answer) {
+	for p, a := range answers {
+		if n.set(p, a); a == gone {
+			n.set(p)
+		}
+	}
+}
+
 func (n *fakeNode) next(path string) (answer, bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()

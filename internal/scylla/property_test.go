@@ -45,8 +45,8 @@ func encoded(v any) string {
 	return string(b)
 }
 
-// cluster is the gossip of one node; the node has no other source.
-type cluster struct {
+// drawn is the gossip of one node; the node has no other source.
+type drawn struct {
 	endpoints []endpoint
 	ids       []string // by endpoint
 	members   []pair
@@ -54,8 +54,8 @@ type cluster struct {
 	down      []string
 }
 
-func drawCluster(t *rapid.T) cluster {
-	var c cluster
+func drawCluster(t *rapid.T) drawn {
+	var c drawn
 	n := rapid.IntRange(1, 8).Draw(t, "nodes")
 	addresses := rapid.IntRange(1, n).Draw(t, "addresses") // fewer than nodes: some share
 	keep := rapid.IntRange(0, 10)
@@ -80,7 +80,7 @@ func drawCluster(t *rapid.T) cluster {
 	return c
 }
 
-func (c cluster) answers(order *rand.Rand) canned {
+func (c drawn) answers(order *rand.Rand) canned {
 	shuffled := func(n int, swap func(i, j int)) { order.Shuffle(n, swap) }
 	m, e := slices.Clone(c.members), slices.Clone(c.endpoints)
 	l, d := slices.Clone(c.live), slices.Clone(c.down)

@@ -10,8 +10,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"testing/synctest"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -21,19 +19,11 @@ import (
 )
 
 func TestReplicationOfASimulatedCluster(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
-		defer cancel()
-		keyspaces, err := scyllasim.ParseKeyspaces("app=datacenter1:3;log=datacenter1:1;hot=datacenter1:2,tablets,table:t1")
-		if err != nil {
-			t.Fatal(err)
-		}
-		c, err := scyllasim.StartCluster(ctx, t.TempDir(), 3, scyllasim.Options{Keyspaces: keyspaces})
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer c.Close()
+	keyspaces, err := scyllasim.ParseKeyspaces("app=datacenter1:3;log=datacenter1:1;hot=datacenter1:2,tablets,table:t1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	inBubble(t, 3, scyllasim.Options{Keyspaces: keyspaces}, func(ctx context.Context, t *testing.T, c *scyllasim.Cluster) {
 		client := NewClient(c.Node(0).APIURL(), c.Network.Client())
 		got, err := client.Replication(ctx)
 		if err != nil {

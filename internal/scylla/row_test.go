@@ -3,6 +3,7 @@
 package scylla
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"slices"
@@ -12,7 +13,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/api/hostid"
 )
 
 const (
@@ -84,9 +84,8 @@ var gone = answer{status: -1}
 func TestRowOfAHealthyNode(t *testing.T) {
 	n := newFakeNode(t, usual())
 	row := NewReader(n.client()).Read(t.Context())
-	owns := true
 	want := api.NodeStatusReport{
-		HostID: idA, OperationMode: "NORMAL", ScyllaVersion: "2026.2.0-0.20260801.abcdef", OwnsTokens: &owns,
+		HostID: idA, OperationMode: "NORMAL", ScyllaVersion: "2026.2.0-0.20260801.abcdef", OwnsTokens: new(true),
 		ObservedNodes: []api.ObservedNodeStatusReport{{HostID: idB, Status: "UP"}, {HostID: idA, Status: "UP"}},
 	}
 	if diff := cmp.Diff(want, row); diff != "" {
@@ -125,7 +124,6 @@ func TestRowAtEachStageOfStarting(t *testing.T) {
 		"states are cut off":                          {answers: with(map[string]answer{pathEndpoints: {body: `[{"addrs":"10.0.0.1","is_al`}}), want: "error", error: "unexpected response", hostID: idA},
 		"joining list fails":                          {answers: with(map[string]answer{"/storage_service/nodes/joining": fails(500, "boom")}), want: "error", error: "boom", hostID: idA},
 		"decommissioned, gossip gone":                 {answers: with(map[string]answer{pathMode: text("DECOMMISSIONED"), pathMembers: notReady}), want: "error", error: "not ready", hostID: idA},
-		"drained, gossip gone":                        {answers: with(map[string]answer{pathMode: text("DRAINED"), pathMembers: notReady}), want: "error", error: "not ready", hostID: idA},
 		"everything else is optional":                 {answers: map[string]answer{pathMembers: usual()[pathMembers], pathLive: usual()[pathLive]}, want: "35d0=UP 8ebd=UP"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -152,105 +150,88 @@ func TestRowIsJoinedByHostID(t *testing.T) {
 	// B is dead, and the Pod that replaces it (host ID C) has its address.
 	shared := list(pair{"10.0.0.1", idA}, pair{"10.0.0.2", idB}, pair{"10.0.0.2", idC})
 	replacing := list(task{"t1", "replace", "cluster", "running", idC, ""})
+	a := gossips("10.0.0.1", idA, 100, true)
+	two := func(id string, generation int64, alive bool) endpoint {
+		return gossips("10.0.0.2", id, generation, alive)
+	}
+	beside := func(key string, value any) answer { return list(pair{"10.0.0.1", idA}, pair{key, value}) }
+	of := func(kind, scope, state string) answer { return list(task{"t", kind, scope, state, idB, ""}) }
+	const joining, leaving = "/storage_service/nodes/joining", "/storage_service/nodes/leaving"
+	const taken, unknown, both = "1ffa=UP 35d0=DOWN 8ebd=UP", "1ffa=UNKNOWN 35d0=UNKNOWN 8ebd=UP", "35d0=UP 8ebd=UP"
+	type answers = map[string]answer
 	for name, c := range map[string]struct {
 		answers map[string]answer
 		want    string
 	}{
-		"same address, gossip tells them apart": {map[string]answer{
-			pathMembers: shared,
-			pathEndpoints: list(gossips("10.0.0.1", idA, 100, true), gossips("10.0.0.2", idB, 101, false),
-				gossips("10.0.0.2", idC, 102, true)),
-		}, "1ffa=UP 35d0=DOWN 8ebd=UP"},
-		"same address, gossip keyed by address knows the newcomer only": {map[string]answer{
-			pathMembers:   shared,
-			pathEndpoints: list(gossips("10.0.0.1", idA, 100, true), gossips("10.0.0.2", idC, 102, true)),
-		}, "1ffa=UP 35d0=DOWN 8ebd=UP"},
-		"same address, gossip has not noticed the death: the later process is there": {map[string]answer{
-			pathMembers: shared,
-			pathEndpoints: list(gossips("10.0.0.1", idA, 100, true), gossips("10.0.0.2", idB, 101, true),
-				gossips("10.0.0.2", idC, 102, true)),
-		}, "1ffa=UP 35d0=DOWN 8ebd=UP"},
-		"same address in both of gossip's lists": {map[string]answer{
-			pathMembers: shared, pathDown: list("10.0.0.2"),
-			pathEndpoints: list(gossips("10.0.0.1", idA, 100, true), gossips("10.0.0.2", idB, 101, false),
-				gossips("10.0.0.2", idC, 102, true)),
-		}, "1ffa=UP 35d0=DOWN 8ebd=UP"},
-		"same address, no identities, a replacement under way": {map[string]answer{
-			pathMembers: shared, pathEndpoints: gone, pathTasks: replacing,
-		}, "1ffa=UP/REPLACING 35d0=DOWN/BEING_REPLACED 8ebd=UP"},
-		"same address, no identities, no evidence": {map[string]answer{
-			pathMembers: shared, pathEndpoints: gone,
-		}, "1ffa=UNKNOWN 35d0=UNKNOWN 8ebd=UP"},
-		"same address, two of one generation": {map[string]answer{
-			pathMembers: shared,
-			pathEndpoints: list(gossips("10.0.0.1", idA, 100, true), gossips("10.0.0.2", idB, 101, true),
-				gossips("10.0.0.2", idC, 101, true)),
-		}, "1ffa=UNKNOWN 35d0=UNKNOWN 8ebd=UP"},
-		"same address, both dead": {map[string]answer{
-			pathMembers: shared, pathLive: list("10.0.0.1"), pathDown: list("10.0.0.2"), pathTasks: replacing,
-			pathEndpoints: list(gossips("10.0.0.1", idA, 100, true), gossips("10.0.0.2", idB, 101, false),
-				gossips("10.0.0.2", idC, 102, false)),
-		}, "1ffa=DOWN/REPLACING 35d0=DOWN/BEING_REPLACED 8ebd=UP"},
-		"a queued newcomer gossips from a dead member's address and is no member yet": {map[string]answer{
-			pathEndpoints: list(gossips("10.0.0.1", idA, 100, true), gossips("10.0.0.2", idC, 102, true)),
-		}, "35d0=DOWN 8ebd=UP"},
-		"the address is alive and gossip knows nobody there": {map[string]answer{
-			pathEndpoints: list(gossips("10.0.0.1", idA, 100, true)),
-		}, "35d0=UNKNOWN 8ebd=UP"},
-		"gossip has no identity at all": {map[string]answer{
-			pathEndpoints: list(gossips("10.0.0.1", "", 100, true), gossips("10.0.0.2", "", 101, true)),
-		}, "35d0=UP 8ebd=UP"},
-		"alive by address, dead by host ID": {map[string]answer{
-			pathEndpoints: list(gossips("10.0.0.1", idA, 100, true), gossips("10.0.0.2", idB, 101, false)),
-		}, "35d0=UNKNOWN 8ebd=UP"},
-		"in neither list": {map[string]answer{pathLive: list("10.0.0.1")}, "35d0=UNKNOWN 8ebd=UP"},
-		"in the list of the dead": {map[string]answer{
-			pathLive: list("10.0.0.1"), pathDown: list("10.0.0.2"),
-			pathEndpoints: list(gossips("10.0.0.1", idA, 100, true), gossips("10.0.0.2", idB, 101, false)),
-		}, "35d0=DOWN 8ebd=UP"},
-		"in the list of the dead, alive by gossip's states": {map[string]answer{
-			pathLive: list("10.0.0.1"), pathDown: list("10.0.0.2"),
-		}, "35d0=DOWN 8ebd=UP"},
-		"in both lists, alone at its address": {map[string]answer{pathDown: list("10.0.0.2")}, "35d0=UNKNOWN 8ebd=UP"},
-		"in both lists, because who had the address before is dead": {map[string]answer{
-			pathDown: list("10.0.0.2"),
-			pathEndpoints: list(gossips("10.0.0.1", idA, 100, true), gossips("10.0.0.2", idC, 50, false),
-				gossips("10.0.0.2", idB, 101, true)),
-		}, "35d0=UP 8ebd=UP"},
-		"IPv6 in two spellings": {map[string]answer{
+		"same address, gossip tells them apart": {
+			answers{pathMembers: shared, pathEndpoints: list(a, two(idB, 101, false), two(idC, 102, true))}, taken},
+		"same address, gossip keyed by address knows the newcomer only": {
+			answers{pathMembers: shared, pathEndpoints: list(a, two(idC, 102, true))}, taken},
+		"same address, gossip has not noticed the death: the later process is there": {
+			answers{pathMembers: shared, pathEndpoints: list(a, two(idB, 101, true), two(idC, 102, true))}, taken},
+		"same address in both of gossip's lists": {answers{pathMembers: shared, pathDown: list("10.0.0.2"),
+			pathEndpoints: list(a, two(idB, 101, false), two(idC, 102, true))}, taken},
+		"same address, no identities, a replacement under way": {
+			answers{pathMembers: shared, pathEndpoints: gone, pathTasks: replacing}, "1ffa=UP/REPLACING 35d0=DOWN/BEING_REPLACED 8ebd=UP"},
+		"the same, of a version whose task names the replaced one": {answers{pathMembers: shared, pathEndpoints: gone,
+			pathVersion: text("2026.4.0-dev"), pathTasks: of("replace", "cluster", "running")}, "1ffa=UP/REPLACING 35d0=DOWN/BEING_REPLACED 8ebd=UP"},
+		"same address, no identities, no evidence": {answers{pathMembers: shared, pathEndpoints: gone}, unknown},
+		"same address, two of one generation": {
+			answers{pathMembers: shared, pathEndpoints: list(a, two(idB, 101, true), two(idC, 101, true))}, unknown},
+		"same address, both dead": {answers{pathMembers: shared, pathLive: list("10.0.0.1"), pathDown: list("10.0.0.2"), pathTasks: replacing,
+			pathEndpoints: list(a, two(idB, 101, false), two(idC, 102, false))}, "1ffa=DOWN/REPLACING 35d0=DOWN/BEING_REPLACED 8ebd=UP"},
+		"a queued newcomer gossips from a dead member's address and is no member yet": {
+			answers{pathEndpoints: list(a, two(idC, 102, true))}, "35d0=DOWN 8ebd=UP"},
+		"the address is alive and gossip knows nobody there": {answers{pathEndpoints: list(a)}, "35d0=UNKNOWN 8ebd=UP"},
+		"gossip has no identity at all": {
+			answers{pathEndpoints: list(gossips("10.0.0.1", "", 100, true), two("", 101, true))}, both},
+		"alive by address, dead by host ID": {answers{pathEndpoints: list(a, two(idB, 101, false))}, "35d0=UNKNOWN 8ebd=UP"},
+		"in neither list":                   {answers{pathLive: list("10.0.0.1")}, "35d0=UNKNOWN 8ebd=UP"},
+		"in the list of the dead": {answers{pathLive: list("10.0.0.1"), pathDown: list("10.0.0.2"),
+			pathEndpoints: list(a, two(idB, 101, false))}, "35d0=DOWN 8ebd=UP"},
+		"in the list of the dead, alive by gossip's states": {
+			answers{pathLive: list("10.0.0.1"), pathDown: list("10.0.0.2")}, "35d0=DOWN 8ebd=UP"},
+		"in both lists, alone at its address": {answers{pathDown: list("10.0.0.2")}, "35d0=UNKNOWN 8ebd=UP"},
+		"in both lists, because who had the address before is dead": {
+			answers{pathDown: list("10.0.0.2"), pathEndpoints: list(a, two(idC, 50, false), two(idB, 101, true))}, both},
+		"IPv6 in two spellings": {answers{
 			pathMembers:   list(pair{"fd00:0:0:0:0:0:0:1", idA}, pair{"FD00::2", idB}),
 			pathLive:      list("fd00::1", "fd00:0::0002"),
 			pathEndpoints: list(gossips("fd00::1", idA, 100, true), gossips("fd00:0:0:0:0:0:0:2", idB, 101, true)),
-		}, "35d0=UP 8ebd=UP"},
-		"host IDs in capitals": {map[string]answer{
+		}, both},
+		"host IDs in capitals": {answers{
 			pathMembers:   list(pair{"10.0.0.1", strings.ToUpper(idA)}, pair{"10.0.0.2", strings.ToUpper(idB)}),
-			pathEndpoints: list(gossips("10.0.0.1", strings.ToUpper(idA), 100, true), gossips("10.0.0.2", idB, 101, true)),
-		}, "35d0=UP 8ebd=UP"},
-		"a null host ID that gossip knows": {map[string]answer{
-			pathMembers: list(pair{"10.0.0.1", idA}, pair{"10.0.0.2", nil}),
-		}, "35d0=UP 8ebd=UP"},
-		"a null host ID that nobody knows": {map[string]answer{
-			pathMembers: list(pair{"10.0.0.1", idA}, pair{"10.0.0.3", nil}),
-		}, "error"},
-		"a zero host ID that nobody knows": {map[string]answer{
-			pathMembers: list(pair{"10.0.0.1", idA}, pair{"10.0.0.3", zeroHostID}), pathEndpoints: gone,
-		}, "error"},
-		"a member that moved to another address": {map[string]answer{
-			pathMembers:   list(pair{"10.0.0.1", idA}, pair{"10.0.0.2", idB}, pair{"10.0.0.9", idB}),
-			pathLive:      list("10.0.0.1", "10.0.0.9"),
-			pathDown:      list("10.0.0.2"),
-			pathEndpoints: list(gossips("10.0.0.1", idA, 100, true), gossips("10.0.0.2", idB, 90, false), gossips("10.0.0.9", idB, 101, true)),
-		}, "35d0=UP 8ebd=UP"},
-		"an address that is none": {map[string]answer{
-			pathMembers: list(pair{"10.0.0.1", idA}, pair{"node-b", idB}), pathLive: list("10.0.0.1", "node-b"), pathEndpoints: gone,
-		}, "35d0=UP 8ebd=UP"},
-		"its own host ID is missing from its own list": {map[string]answer{
-			pathMembers: list(pair{"10.0.0.2", idB}),
-		}, "35d0=UP 8ebd=UNKNOWN"},
-		"its own host ID is missing while it joins": {map[string]answer{
-			pathMembers: list(pair{"10.0.0.2", idB}), pathMode: text("STARTING"),
-		}, "35d0=UP"},
-		"NORMAL with no members at all": {map[string]answer{pathMembers: list[pair]()}, "8ebd=UNKNOWN"},
+			pathEndpoints: list(gossips("10.0.0.1", strings.ToUpper(idA), 100, true), two(idB, 101, true)),
+		}, both},
+		"a null host ID that gossip knows": {answers{pathMembers: beside("10.0.0.2", nil)}, both},
+		"a null host ID that nobody knows": {answers{pathMembers: beside("10.0.0.3", nil)}, "error"},
+		"a zero host ID that nobody knows": {answers{pathMembers: beside("10.0.0.3", zeroHostID), pathEndpoints: gone}, "error"},
+		"a member that moved to another address": {answers{
+			pathMembers: list(pair{"10.0.0.1", idA}, pair{"10.0.0.2", idB}, pair{"10.0.0.9", idB}),
+			pathLive:    list("10.0.0.1", "10.0.0.9"), pathDown: list("10.0.0.2"),
+			pathEndpoints: list(a, two(idB, 90, false), gossips("10.0.0.9", idB, 101, true)),
+		}, both},
+		"an address that is none": {
+			answers{pathMembers: beside("node-b", idB), pathLive: list("10.0.0.1", "node-b"), pathEndpoints: gone}, both},
+		"its own host ID is missing from its own list": {answers{pathMembers: list(pair{"10.0.0.2", idB})}, "35d0=UP 8ebd=UNKNOWN"},
+		"its own host ID is missing while it joins": {
+			answers{pathMembers: list(pair{"10.0.0.2", idB}), pathMode: text("STARTING")}, "35d0=UP"},
+		"NORMAL with no members at all": {answers{pathMembers: list[pair]()}, "8ebd=UNKNOWN"},
+
+		"joining by address":           {answers{joining: list("10.0.0.2")}, "35d0=UP/JOINING 8ebd=UP"},
+		"leaving by address":           {answers{leaving: list("10.0.0.2")}, "35d0=UP/LEAVING 8ebd=UP"},
+		"bootstrap by task":            {answers{pathTasks: of("bootstrap", "cluster", "running")}, "35d0=UP/JOINING 8ebd=UP"},
+		"decommission by task":         {answers{pathTasks: of("decommission", "cluster", "running")}, "35d0=UP/LEAVING 8ebd=UP"},
+		"removal by task":              {answers{pathTasks: of("remove node", "cluster", "created")}, "35d0=UP/LEAVING 8ebd=UP"},
+		"rebuild is no change":         {answers{pathTasks: of("rebuild", "cluster", "running")}, both},
+		"a finished task is no state":  {answers{pathTasks: of("bootstrap", "cluster", "done")}, both},
+		"a part of a task is no state": {answers{pathTasks: of("bootstrap", "node", "running")}, both},
+		"no task manager, 6.1":         {answers{pathTasks: gone, joining: list("10.0.0.2")}, "35d0=UP/JOINING 8ebd=UP"},
+		"the newcomer knows whom it replaces at another address": {answers{
+			pathMode: text("BOOTSTRAP"), pathTarget: text(idB), pathTasks: list(task{"t", "replace", "cluster", "running", idA, ""}),
+			pathLive: list("10.0.0.1"), pathDown: list("10.0.0.2"), pathEndpoints: list(a, two(idB, 90, false)),
+		}, "35d0=DOWN/BEING_REPLACED 8ebd=UP/REPLACING"},
+		"an old replace option of a member says nothing": {answers{pathTarget: text(idB)}, both},
 	} {
 		t.Run(name, func(t *testing.T) {
 			n := newFakeNode(t, with(c.answers))
@@ -262,36 +243,6 @@ func TestRowIsJoinedByHostID(t *testing.T) {
 			a, _ := api.EncodeNodeStatusReport(&first)
 			if b, _ := api.EncodeNodeStatusReport(&second); a != b {
 				t.Errorf("the same facts gave %s, then %s", a, b)
-			}
-		})
-	}
-}
-
-func TestStatesOfObservedNodes(t *testing.T) {
-	for name, c := range map[string]struct {
-		answers map[string]answer
-		want    string
-	}{
-		"joining by address":           {map[string]answer{"/storage_service/nodes/joining": list("10.0.0.2")}, "35d0=UP/JOINING 8ebd=UP"},
-		"leaving by address":           {map[string]answer{"/storage_service/nodes/leaving": list("10.0.0.2")}, "35d0=UP/LEAVING 8ebd=UP"},
-		"bootstrap by task":            {map[string]answer{pathTasks: list(task{"t", "bootstrap", "cluster", "running", idB, ""})}, "35d0=UP/JOINING 8ebd=UP"},
-		"decommission by task":         {map[string]answer{pathTasks: list(task{"t", "decommission", "cluster", "running", idB, ""})}, "35d0=UP/LEAVING 8ebd=UP"},
-		"removal by task":              {map[string]answer{pathTasks: list(task{"t", "remove node", "cluster", "created", idB, ""})}, "35d0=UP/LEAVING 8ebd=UP"},
-		"rebuild is no change":         {map[string]answer{pathTasks: list(task{"t", "rebuild", "cluster", "running", idB, ""})}, "35d0=UP 8ebd=UP"},
-		"a finished task is no state":  {map[string]answer{pathTasks: list(task{"t", "bootstrap", "cluster", "done", idB, ""})}, "35d0=UP 8ebd=UP"},
-		"a part of a task is no state": {map[string]answer{pathTasks: list(task{"t", "bootstrap", "node", "running", idB, ""})}, "35d0=UP 8ebd=UP"},
-		"no task manager, 6.1":         {map[string]answer{pathTasks: gone, "/storage_service/nodes/joining": list("10.0.0.2")}, "35d0=UP/JOINING 8ebd=UP"},
-		"the newcomer knows whom it replaces at another address": {map[string]answer{
-			pathMode: text("BOOTSTRAP"), pathTarget: text(idB), pathTasks: list(task{"t", "replace", "cluster", "running", idA, ""}),
-			pathLive: list("10.0.0.1"), pathDown: list("10.0.0.2"),
-			pathEndpoints: list(gossips("10.0.0.1", idA, 100, true), gossips("10.0.0.2", idB, 90, false)),
-		}, "35d0=DOWN/BEING_REPLACED 8ebd=UP/REPLACING"},
-		"an old replace option of a member says nothing": {map[string]answer{pathTarget: text(idB)}, "35d0=UP 8ebd=UP"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			n := newFakeNode(t, with(c.answers))
-			if got := seen(NewReader(n.client()).Read(t.Context())); got != c.want {
-				t.Errorf("row %q, want %q", got, c.want)
 			}
 		})
 	}
@@ -363,13 +314,7 @@ func TestALostHostIDDoesNotVanish(t *testing.T) {
 			if got := seen(r.Read(t.Context())); got != "35d0=UP 8ebd=UP" {
 				t.Fatalf("before: %q", got)
 			}
-			for p, a := range c.then {
-				if a == gone {
-					n.set(p)
-				} else {
-					n.set(p, a)
-				}
-			}
+			n.change(c.then)
 			for range 3 {
 				got := seen(r.Read(t.Context()))
 				if got != c.want {
@@ -382,7 +327,8 @@ func TestALostHostIDDoesNotVanish(t *testing.T) {
 
 // B lives on at the former address of C, which is dead. Before 2025.2 gossip has B there and C nowhere.
 func TestAMemberIsNotLostWhenAnotherOneMovesToItsAddress(t *testing.T) {
-	const ring = "/storage_service/tokens"
+	const ring, of3 = "/storage_service/tokens", "/storage_service/tokens/10.0.0.3"
+	a := gossips("10.0.0.1", idA, 100, true)
 	three := map[string]answer{
 		pathMembers: list(pair{"10.0.0.1", idA}, pair{"10.0.0.2", idB}, pair{"10.0.0.3", idC}),
 		pathLive:    list("10.0.0.1", "10.0.0.2"), pathDown: list("10.0.0.3"),
@@ -396,6 +342,14 @@ func TestAMemberIsNotLostWhenAnotherOneMovesToItsAddress(t *testing.T) {
 	}
 	byID := list(gossips("10.0.0.1", idA, 100, true), gossips("10.0.0.3", idB, 103, true), gossips("10.0.0.3", idC, 102, false))
 	done := func(kind string) answer { return list(task{"t", kind, "cluster", "done", "", ""}) }
+	// newcomer is node D at the address of C, while B is where it was.
+	newcomer := func(generationOfB int64, more map[string]answer) map[string]answer {
+		answers := map[string]answer{pathMembers: list(pair{"10.0.0.1", idA}, pair{"10.0.0.2", idB}, pair{"10.0.0.3", idD}),
+			pathLive: list("10.0.0.1", "10.0.0.2", "10.0.0.3"), "/storage_service/tokens/10.0.0.2": list("7"),
+			pathEndpoints: list(a, gossips("10.0.0.2", idB, generationOfB, true), gossips("10.0.0.3", idD, 104, true))}
+		maps.Copy(answers, more)
+		return answers
+	}
 	const all, left = "1ffa=DOWN 35d0=UP 8ebd=UP", "35d0=UP 8ebd=UP"
 	for name, c := range map[string]struct {
 		version       string
@@ -419,25 +373,18 @@ func TestAMemberIsNotLostWhenAnotherOneMovesToItsAddress(t *testing.T) {
 		"a removal that goes on":                      {after: map[string]answer{ring: gone}, then: map[string]answer{pathTasks: list(task{"t", "remove node", "cluster", "running", "", ""})}, want: all, last: all},
 		"it owned no tokens":                          {after: map[string]answer{ring: list("-1", "5", "7")}, want: all, last: all},
 		"it owned no tokens, and is removed":          {after: map[string]answer{ring: list("-1", "5", "7")}, then: map[string]answer{pathTasks: done("remove node")}, want: all, last: left},
-		"a new node joined at the address": {after: map[string]answer{pathMembers: list(pair{"10.0.0.1", idA}, pair{"10.0.0.2", idB}, pair{"10.0.0.3", idD}),
-			pathLive:                           list("10.0.0.1", "10.0.0.2", "10.0.0.3"),
-			pathEndpoints:                      list(gossips("10.0.0.1", idA, 100, true), gossips("10.0.0.2", idB, 101, true), gossips("10.0.0.3", idD, 104, true)),
-			"/storage_service/tokens/10.0.0.3": list("11"), "/storage_service/tokens/10.0.0.2": list("7"), ring: list("-1", "5", "7", "9", "11")},
+		"a new node joined at the address": {after: newcomer(101, map[string]answer{of3: list("11"), ring: list("-1", "5", "7", "9", "11")}),
 			want: "1ffa=DOWN 35d0=UP 77dd=UP 8ebd=UP", last: "1ffa=DOWN 35d0=UP 77dd=UP 8ebd=UP"},
-		"a replacement at its address that failed": {after: map[string]answer{pathMembers: list(pair{"10.0.0.1", idA}, pair{"10.0.0.2", idB}, pair{"10.0.0.3", idD}),
-			pathLive: list("10.0.0.1", "10.0.0.2", "10.0.0.3"), pathTasks: list(task{"t", "replace", "cluster", "running", "", ""}),
-			pathEndpoints:                      list(gossips("10.0.0.1", idA, 100, true), gossips("10.0.0.2", idB, 101, true), gossips("10.0.0.3", idD, 104, true)),
-			"/storage_service/tokens/10.0.0.3": list[string](), "/storage_service/tokens/10.0.0.2": list("7")},
+		"a replacement at its address that failed": {
+			after: newcomer(101, map[string]answer{of3: list[string](), pathTasks: list(task{"t", "replace", "cluster", "running", "", ""})}),
 			then: map[string]answer{pathMembers: three[pathMembers], pathLive: three[pathLive], pathDown: list("10.0.0.3"),
 				pathTasks:     list(task{"t", "replace", "cluster", "failed", "", ""}),
-				pathEndpoints: list(gossips("10.0.0.1", idA, 100, true), gossips("10.0.0.2", idB, 101, true))},
+				pathEndpoints: list(a, gossips("10.0.0.2", idB, 101, true))},
 			want: "1ffa=DOWN/BEING_REPLACED 35d0=UP 77dd=UP/REPLACING 8ebd=UP", last: all, noRestart: true},
-		"a replacement of another one while it is DOWN": {then: map[string]answer{pathTasks: list(task{"t", "replace", "cluster", "running", "", ""}),
-			"/storage_service/tokens/10.0.0.3": list[string]()}, want: all, last: all},
-		"a replaced one, whose new node has the address": {then: map[string]answer{pathTasks: done("replace"), pathMembers: list(pair{"10.0.0.1", idA}, pair{"10.0.0.2", idB}, pair{"10.0.0.3", idD}),
-			pathLive:                           list("10.0.0.1", "10.0.0.2", "10.0.0.3"),
-			pathEndpoints:                      list(gossips("10.0.0.1", idA, 100, true), gossips("10.0.0.2", idB, 105, true), gossips("10.0.0.3", idD, 104, true)),
-			"/storage_service/tokens/10.0.0.3": list("9"), "/storage_service/tokens/10.0.0.2": list("7")}, want: all, last: "35d0=UP 77dd=UP 8ebd=UP"},
+		"a replacement of another one while it is DOWN": {then: map[string]answer{of3: list[string](),
+			pathTasks: list(task{"t", "replace", "cluster", "running", "", ""})}, want: all, last: all},
+		"a replaced one, whose new node has the address": {then: newcomer(105, map[string]answer{of3: list("9"), pathTasks: done("replace")}),
+			want: all, last: "35d0=UP 77dd=UP 8ebd=UP"},
 	} {
 		for _, restarts := range []bool{false, true} {
 			if restarts && c.noRestart {
@@ -452,15 +399,6 @@ func TestAMemberIsNotLostWhenAnotherOneMovesToItsAddress(t *testing.T) {
 				maps.Copy(start, c.before)
 				n := newFakeNode(t, start)
 				r := NewReader(n.client())
-				set := func(m map[string]answer) {
-					for p, a := range m {
-						if a == gone {
-							n.set(p)
-						} else {
-							n.set(p, a)
-						}
-					}
-				}
 				read := func(want string) {
 					t.Helper()
 					for range 3 {
@@ -475,10 +413,10 @@ func TestAMemberIsNotLostWhenAnotherOneMovesToItsAddress(t *testing.T) {
 					}
 				}
 				read(all)
-				set(moved)
-				set(c.after)
+				n.change(moved)
+				n.change(c.after)
 				read(c.want)
-				set(c.then)
+				n.change(c.then)
 				if restarts && c.forgotten != "" {
 					c.last = c.forgotten
 				}
@@ -512,78 +450,72 @@ func TestALostHostIDIsRememberedThroughARestartOfTheReader(t *testing.T) {
 
 // A change between two reads must not be mixed into one picture.
 func TestChangeBetweenReads(t *testing.T) {
-	t.Run("a node joins between members and live", func(t *testing.T) {
-		n := newFakeNode(t, with(map[string]answer{
-			pathLive: list("10.0.0.1", "10.0.0.2", "10.0.0.3"),
-			pathEndpoints: list(gossips("10.0.0.1", idA, 100, true), gossips("10.0.0.2", idB, 101, true),
-				gossips("10.0.0.3", idC, 102, true)),
-		}))
-		n.set(pathMembers, list(pair{"10.0.0.1", idA}, pair{"10.0.0.2", idB}),
-			list(pair{"10.0.0.1", idA}, pair{"10.0.0.2", idB}, pair{"10.0.0.3", idC}))
-		if got, want := seen(NewReader(n.client()).Read(t.Context())), "1ffa=UP 35d0=UP 8ebd=UP"; got != want {
-			t.Errorf("%q, want %q", got, want)
-		}
-	})
-	t.Run("a node dies between live and down", func(t *testing.T) {
-		n := newFakeNode(t, usual())
-		n.set(pathLive, list("10.0.0.1", "10.0.0.2"), list("10.0.0.1"))
-		n.set(pathDown, list("10.0.0.2"))
-		n.set(pathEndpoints, list(gossips("10.0.0.1", idA, 100, true), gossips("10.0.0.2", idB, 101, false)))
-		if got, want := seen(NewReader(n.client()).Read(t.Context())), "35d0=DOWN 8ebd=UP"; got != want {
-			t.Errorf("%q, want %q", got, want)
-		}
-	})
-	t.Run("it never comes to rest", func(t *testing.T) {
-		n := newFakeNode(t, usual())
-		var flip []answer
-		for i := range 50 {
-			flip = append(flip, list("10.0.0.1", fmt.Sprintf("10.0.1.%d", i)))
-		}
-		n.set(pathLive, flip...)
-		if got, want := seen(NewReader(n.client()).Read(t.Context())), "35d0=UNKNOWN 8ebd=UP"; got != want {
-			t.Errorf("%q, want %q", got, want)
-		}
-		if c := n.count(pathMembers); c != rounds {
-			t.Errorf("%d rounds, want %d", c, rounds)
-		}
-	})
+	a, b := gossips("10.0.0.1", idA, 100, true), gossips("10.0.0.2", idB, 101, true)
+	members := []pair{{"10.0.0.1", idA}, {"10.0.0.2", idB}}
+	flip := make([]answer, 50)
+	for i := range flip {
+		flip[i] = list("10.0.0.1", fmt.Sprintf("10.0.1.%d", i))
+	}
+	type answers = map[string][]answer
+	for name, c := range map[string]struct {
+		answers map[string][]answer
+		want    string
+		rounds  int
+	}{
+		"a node joins between members and live": {answers{
+			pathMembers:   {list(members...), list(append(members, pair{"10.0.0.3", idC})...)},
+			pathLive:      {list("10.0.0.1", "10.0.0.2", "10.0.0.3")},
+			pathEndpoints: {list(a, b, gossips("10.0.0.3", idC, 102, true))},
+		}, "1ffa=UP 35d0=UP 8ebd=UP", 2},
+		"a node dies between live and down": {answers{
+			pathLive:      {list("10.0.0.1", "10.0.0.2"), list("10.0.0.1")},
+			pathDown:      {list("10.0.0.2")},
+			pathEndpoints: {list(a, gossips("10.0.0.2", idB, 101, false))},
+		}, "35d0=DOWN 8ebd=UP", 1},
+		"it never comes to rest": {answers{pathLive: flip}, "35d0=UNKNOWN 8ebd=UP", rounds},
+	} {
+		t.Run(name, func(t *testing.T) {
+			n := newFakeNode(t, usual())
+			for p, list := range c.answers {
+				n.set(p, list...)
+			}
+			if got := seen(NewReader(n.client()).Read(t.Context())); got != c.want || n.count(pathMembers) != c.rounds {
+				t.Errorf("%q in %d rounds, want %q in %d", got, n.count(pathMembers), c.want, c.rounds)
+			}
+		})
+	}
 }
 
 func TestOwnsTokens(t *testing.T) {
-	yes, no := true, false
+	notReady := fails(500, "std::runtime_error (The gossiper is not ready yet)")
+	const ring, own = "/storage_service/tokens", "/storage_service/tokens/10.0.0.1"
+	none, nobody := list[string](), list[pair]()
+	// in is a node in a mode that says this of its members and of the ring.
+	in := func(mode string, members, tokens answer) map[string]answer {
+		return map[string]answer{pathMode: text(mode), pathMembers: members, ring: tokens, pathEndpoints: list[Endpoint]()}
+	}
+	type answers = map[string]answer
 	for name, c := range map[string]struct {
 		answers map[string]answer
 		want    *bool
 	}{
-		"owns":                  {nil, &yes},
-		"owns none yet":         {map[string]answer{"/storage_service/tokens/10.0.0.1": list[string]()}, &no},
-		"cannot be read":        {map[string]answer{"/storage_service/tokens/10.0.0.1": fails(500, "boom")}, nil},
-		"own host ID not known": {map[string]answer{pathLocal: gone}, nil},
-		"not in the list":       {map[string]answer{pathMembers: list(pair{"10.0.0.2", idB})}, nil},
-		"the address is another's": {map[string]answer{
+		"owns":                             {nil, new(true)},
+		"owns none yet":                    {answers{own: none}, new(false)},
+		"cannot be read":                   {answers{own: fails(500, "boom")}, nil},
+		"own host ID not known":            {answers{pathLocal: gone}, nil},
+		"not in the list":                  {answers{pathMembers: list(pair{"10.0.0.2", idB})}, nil},
+		"waits for its seeds, of no ring":  {in("STARTING", notReady, none), new(false)},
+		"starts with a ring on its disk":   {in("STARTING", notReady, list("1")), nil},
+		"starts, and no ring is told":      {in("STARTING", notReady, fails(500, "boom")), nil},
+		"NORMAL with an answer that fails": {in("NORMAL", fails(500, "boom"), none), nil},
+		"decommissioned":                   {in("DECOMMISSIONED", notReady, gone), new(false)},
+		"knows of members and of no ring":  {in("STARTING", list(pair{"10.0.0.2", idB}), none), nil},
+		"waits for its seeds, in a version whose gossip answers before it starts": {in("STARTING", nobody, none), new(false)},
+		"starts with a ring on its disk, in such a version":                       {in("STARTING", nobody, list("1")), nil},
+		"the address is another's": {answers{
 			pathEndpoints: list(gossips("10.0.0.1", idC, 110, true), gossips("10.0.0.2", idB, 101, true))}, nil},
-		"waits for its seeds, of no ring": {map[string]answer{
-			pathMode: text("STARTING"), pathMembers: fails(500, "std::runtime_error (The gossiper is not ready yet)"), "/storage_service/tokens": list[string]()}, &no},
-		"starts with a ring on its disk": {map[string]answer{
-			pathMode: text("STARTING"), pathMembers: fails(500, "std::runtime_error (The gossiper is not ready yet)"), "/storage_service/tokens": list("1")}, nil},
-		"starts and does not tell the ring": {map[string]answer{
-			pathMode: text("STARTING"), pathMembers: fails(500, "std::runtime_error (The gossiper is not ready yet)")}, nil},
-		"NORMAL with an answer that fails": {map[string]answer{
-			pathMembers: fails(500, "boom"), "/storage_service/tokens": list[string]()}, nil},
-		"decommissioned": {map[string]answer{
-			pathMode: text("DECOMMISSIONED"), pathMembers: fails(500, "std::runtime_error (The gossiper is not ready yet)")}, &no},
-		"the address is shared and nobody knows": {map[string]answer{
+		"the address is shared and nobody knows": {answers{
 			pathMembers: list(pair{"10.0.0.1", idA}, pair{"10.0.0.1", idB}), pathEndpoints: gone}, nil},
-		"waits for its seeds, in a version whose gossip answers before it starts": {map[string]answer{
-			pathMode: text("STARTING"), pathMembers: list[pair](), pathEndpoints: list[Endpoint](), "/storage_service/tokens": list[string]()}, &no},
-		"starts with a ring on its disk, in such a version": {map[string]answer{
-			pathMode: text("STARTING"), pathMembers: list[pair](), pathEndpoints: list[Endpoint](), "/storage_service/tokens": list("1")}, nil},
-		"knows of members and of no ring": {map[string]answer{
-			pathMode: text("STARTING"), pathMembers: list(pair{"10.0.0.2", idB}), "/storage_service/tokens": list[string]()}, nil},
-		"starts, and the ring cannot be asked for": {map[string]answer{pathMode: text("STARTING"),
-			pathMembers: fails(500, "std::runtime_error (The gossiper is not ready yet)"), "/storage_service/tokens": fails(500, "boom")}, nil},
-		"does not start, and gossip is gone": {map[string]answer{pathMode: text("DRAINED"),
-			pathMembers: fails(500, "std::runtime_error (The gossiper is not ready yet)"), "/storage_service/tokens": list[string]()}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			n := newFakeNode(t, with(c.answers))
@@ -624,45 +556,6 @@ func TestOperations(t *testing.T) {
 	}
 }
 
-// What the task manager says of a node, by version: facts of ScyllaDB's source, one row each.
-func TestEntityOfTasks(t *testing.T) {
-	for name, c := range map[string]struct {
-		version    string
-		open, over string // entity while the replacement of B by C is open and once it has failed
-		state      string // of B and C while it is open; both are behind one address
-		failedOf   string
-	}{
-		"6.2":    {"6.2.3", "", "", "1ffa=UNKNOWN 35d0=UNKNOWN", ""},
-		"2025.4": {"2025.4.1", "", "", "1ffa=UNKNOWN 35d0=UNKNOWN", ""},
-		"2026.1": {"2026.1.0", idC, "", "1ffa=UP/REPLACING 35d0=DOWN/BEING_REPLACED", idC},
-		"2026.3": {"2026.3.0", idC, "", "1ffa=UP/REPLACING 35d0=DOWN/BEING_REPLACED", idC},
-		"HEAD":   {"2026.4.0-dev", idB, idB, "1ffa=UP/REPLACING 35d0=DOWN/BEING_REPLACED", idB},
-	} {
-		t.Run(name, func(t *testing.T) {
-			answers := with(map[string]answer{
-				pathVersion: text(c.version), pathMembers: list(pair{"10.0.0.1", idA}, pair{"10.0.0.2", idB}, pair{"10.0.0.2", idC}),
-				pathLive: list("10.0.0.1", "10.0.0.2"), pathDown: list[string](),
-				pathTasks:                     list(task{"t", "replace", "cluster", "running", c.open, ""}),
-				"/task_manager/task_status/t": {body: `{"error":"Rolled back: x"}`},
-			})
-			delete(answers, pathEndpoints)
-			n := newFakeNode(t, answers)
-			r := NewReader(n.client())
-			row := r.Read(t.Context())
-			if got := seen(row); !strings.HasPrefix(got, c.state) {
-				t.Errorf("open: %s, want %s", got, c.state)
-			}
-			if diff := cmp.Diff([]api.NodeOperation{{Type: "replace", State: "running", HostID: hostid.ID(c.open)}}, row.Operations); diff != "" {
-				t.Error(diff)
-			}
-			n.set(pathTasks, list(task{"t", "replace", "cluster", "failed", c.over, ""}))
-			if diff := cmp.Diff([]api.NodeOperation{{Type: "replace", State: "failed", HostID: hostid.ID(c.failedOf), Error: "Rolled back: x"}}, r.Read(t.Context()).Operations); diff != "" {
-				t.Error(diff)
-			}
-		})
-	}
-}
-
 func TestOperationsAreBoundedAndOpenOnesComeFirst(t *testing.T) {
 	var tasks []task
 	for i := range 100 {
@@ -684,7 +577,7 @@ func TestOperationsAreBoundedAndOpenOnesComeFirst(t *testing.T) {
 
 func TestCancelledReadSaysSo(t *testing.T) {
 	n := newFakeNode(t, usual())
-	ctx, cancel := contextWithCancel(t)
+	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if row := NewReader(n.client()).Read(ctx); row.Error == nil || len(row.ObservedNodes) != 0 {
 		t.Errorf("%+v", row)
@@ -710,6 +603,24 @@ func TestAReplacementThatIsSeenWhileItIsPending(t *testing.T) {
 		n.set(pathTasks, list(of))
 		if got, want := seen(r.Read(t.Context())), "1ffa=UP/REPLACING 35d0=DOWN/BEING_REPLACED"; !strings.HasPrefix(got, want) {
 			t.Errorf("%s: %s, want %s", of.State, got, want)
+		}
+	}
+}
+
+// TestAttack5AnswersWithoutUUIDsAreARowWithAnError: whoever answers on ScyllaDB's port, what is no host ID gets into no annotation.
+func TestAttack5AnswersWithoutUUIDsAreARowWithAnError(t *testing.T) {
+	for name, tc := range map[string]struct{ path, body, says string }{
+		"its own":     {pathLocal, `"x; touch /tmp/p #"`, `host ID of this node: "x; touch /tmp/p #" is not`},
+		"of a member": {pathMembers, `[{"key":"10.0.0.1","value":"` + idA + `"},{"key":"10.0.0.2","value":"x; touch /tmp/p #"}]`, `host ID of member 10.0.0.2: "x; touch /tmp/p #" is not`},
+	} {
+		c := canned{
+			pathLocal: `"` + idA + `"`, pathMode: `"NORMAL"`, pathMembers: `[{"key":"10.0.0.1","value":"` + idA + `"}]`,
+			pathLive: `["10.0.0.1"]`, pathDown: `[]`, pathEndpoints: `[]`, pathTasks: `[]`,
+		}
+		c[tc.path] = tc.body
+		row := NewReader(c.client()).Read(t.Context())
+		if row.Error == nil || !strings.Contains(*row.Error, tc.says) || len(row.ObservedNodes) > 0 || strings.Contains(string(row.HostID), "touch") {
+			t.Errorf("%s: %+v", name, row)
 		}
 	}
 }
