@@ -42,6 +42,11 @@ func afterwards(list []diagnosis.Afterwards) []string {
 // it off.
 func TestC4AfterAnOperation(t *testing.T) {
 	const one, two, three, old = "demo-dc1-rack1-0", "demo-dc1-rack2-0", "demo-dc1-rack3-0", "00d2f3a2-0000-4999-8999-999999999999"
+	const undone = "ScyllaDB does not record whether this was done: kubectl scylla nodetool demo-dc1-rack"
+	const repairONE = "  Open repair ONE: " + undone + "1-0 -n demo -- repair"
+	cleanup := func(name string, rack int) string {
+		return fmt.Sprintf("  Open run cleanup on %s, one node at a time, off-peak: %s%d-0 -n demo -- cleanup", name, undone, rack)
+	}
 	now := scenes.Now
 	joins := func(c *plugintest.Cluster, name string, ago time.Duration) {
 		c.Service(name).Annotations[api.AnnotationJoinedAt] = c.Node(name).HostID + " " + now.Add(-ago).UTC().Format(time.RFC3339)
@@ -61,11 +66,7 @@ func TestC4AfterAnOperation(t *testing.T) {
 		want   []string
 	}{
 		"nothing was seen to end": {func(*plugintest.Cluster) {}, nil},
-		"a join": {func(c *plugintest.Cluster) { joins(c, three, time.Hour) }, []string{
-			"Joined: THREE has joined",
-			"  Open run cleanup on ONE, one node at a time, off-peak: ScyllaDB does not record whether this was done: kubectl scylla nodetool demo-dc1-rack1-0 -n demo -- cleanup",
-			"  Open run cleanup on TWO, one node at a time, off-peak: ScyllaDB does not record whether this was done: kubectl scylla nodetool demo-dc1-rack2-0 -n demo -- cleanup",
-		}},
+		"a join":                  {func(c *plugintest.Cluster) { joins(c, three, time.Hour) }, []string{"Joined: THREE has joined", cleanup("ONE", 1), cleanup("TWO", 2)}},
 		"no keyspace has vnodes": {func(c *plugintest.Cluster) {
 			joins(c, three, time.Hour)
 			c.Says(func(_ plugintest.Node, r *api.NodeStatusReport) { r.VnodeKeyspaces = new(false) })
@@ -79,7 +80,7 @@ func TestC4AfterAnOperation(t *testing.T) {
 			})
 		}, []string{
 			"Joined: THREE has joined",
-			"  Open run cleanup on ONE, one node at a time, off-peak: ScyllaDB does not record whether this was done: kubectl scylla nodetool demo-dc1-rack1-0 -n demo -- cleanup",
+			cleanup("ONE", 1),
 			"  NotNeeded no cleanup of TWO needed: no keyspace of users has vnodes",
 		}},
 		"a keyspace has vnodes, in a cluster that is new": {func(c *plugintest.Cluster) {
@@ -87,17 +88,9 @@ func TestC4AfterAnOperation(t *testing.T) {
 			joins(c, two, 2*time.Hour)
 			joins(c, three, time.Hour)
 			c.Says(func(_ plugintest.Node, r *api.NodeStatusReport) { r.VnodeKeyspaces = new(true) })
-		}, []string{
-			"Joined: THREE has joined a cluster that was created 3h0m ago; only data that was written before it joined needs a cleanup",
-			"  Open run cleanup on ONE, one node at a time, off-peak: ScyllaDB does not record whether this was done: kubectl scylla nodetool demo-dc1-rack1-0 -n demo -- cleanup",
-			"  Open run cleanup on TWO, one node at a time, off-peak: ScyllaDB does not record whether this was done: kubectl scylla nodetool demo-dc1-rack2-0 -n demo -- cleanup",
-		}},
-		"a join of yesterday": {func(c *plugintest.Cluster) { joins(c, three, diagnosis.Fresh+time.Second) }, nil},
-		"one cleanup serves two joins": {func(c *plugintest.Cluster) { joins(c, three, time.Hour); joins(c, two, time.Minute) }, []string{
-			"Joined: TWO has joined",
-			"  Open run cleanup on ONE, one node at a time, off-peak: ScyllaDB does not record whether this was done: kubectl scylla nodetool demo-dc1-rack1-0 -n demo -- cleanup",
-			"  Open run cleanup on THREE, one node at a time, off-peak: ScyllaDB does not record whether this was done: kubectl scylla nodetool demo-dc1-rack3-0 -n demo -- cleanup",
-		}},
+		}, []string{"Joined: THREE has joined a cluster that was created 3h0m ago; only data that was written before it joined needs a cleanup", cleanup("ONE", 1), cleanup("TWO", 2)}},
+		"a join of yesterday":          {func(c *plugintest.Cluster) { joins(c, three, diagnosis.Fresh+time.Second) }, nil},
+		"one cleanup serves two joins": {func(c *plugintest.Cluster) { joins(c, three, time.Hour); joins(c, two, time.Minute) }, []string{"Joined: TWO has joined", cleanup("ONE", 1), cleanup("THREE", 3)}},
 		"the record of another host ID says nothing": {func(c *plugintest.Cluster) {
 			c.Service(three).Annotations[api.AnnotationJoinedAt] = old + " " + now.UTC().Format(time.RFC3339)
 		}, nil},
@@ -115,7 +108,7 @@ func TestC4AfterAnOperation(t *testing.T) {
 			})
 		}, []string{
 			"Replaced: ONE has replaced " + old,
-			"  Open repair ONE: ScyllaDB does not record whether this was done: kubectl scylla nodetool demo-dc1-rack1-0 -n demo -- repair",
+			repairONE,
 			"Joined: THREE has joined",
 			"  NotNeeded no cleanup of ONE needed: its data is newer than the join",
 			"  NotNeeded no cleanup of TWO needed: it owns no tokens",
@@ -127,19 +120,13 @@ func TestC4AfterAnOperation(t *testing.T) {
 		"while a node is DOWN everything waits": {func(c *plugintest.Cluster) {
 			replaces(c, one, time.Minute)
 			c.Sees(one, two, api.NodeStatusDown, now.Add(-time.Minute))
-		}, []string{
-			"Replaced: ONE has replaced " + old + "; not yet: 2 of 3 nodes are UP",
-			"  Open repair ONE: ScyllaDB does not record whether this was done: kubectl scylla nodetool demo-dc1-rack1-0 -n demo -- repair",
-		}},
+		}, []string{"Replaced: ONE has replaced " + old + "; not yet: 2 of 3 nodes are UP", repairONE}},
 		"while an operation is under way everything waits": {func(c *plugintest.Cluster) {
 			replaces(c, one, time.Minute)
 			c.Says(func(_ plugintest.Node, r *api.NodeStatusReport) {
 				r.Operations = []api.NodeOperation{{Type: "decommission", State: "running"}}
 			})
-		}, []string{
-			"Replaced: ONE has replaced " + old + "; not yet: a topology operation is in progress",
-			"  Open repair ONE: ScyllaDB does not record whether this was done: kubectl scylla nodetool demo-dc1-rack1-0 -n demo -- repair",
-		}},
+		}, []string{"Replaced: ONE has replaced " + old + "; not yet: a topology operation is in progress", repairONE}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

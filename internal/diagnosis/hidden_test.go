@@ -14,14 +14,24 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/test/simulation/scenes"
 )
 
-// Where rows can hide a member that none of them lists, it is not taken for removed: a person looks in ScyllaDB's tables first.
-func TestAMemberInNoRowIsLookedUp(t *testing.T) {
+// Where rows can hide a member that none of them lists, it is not taken for removed: a person looks in ScyllaDB's tables first. While the nodes are of two clusters, not even
+// that leads to its removal: the witness may be of the other one.
+func TestNoHarmAMemberInNoRowIsLookedUp(t *testing.T) {
 	t.Parallel()
 	const member = "demo-dc1-rack2-0"
-	for name, complete := range map[string]bool{"a row lists each member": true, "a row can hide one": false} {
+	for name, tc := range map[string]struct{ complete, split, looks bool }{
+		"a row lists each member": {complete: true},
+		"a row can hide one":      {looks: true},
+		"of two clusters":         {split: true},
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := gone(plugintest.New(3, 1), member).Says(func(_ plugintest.Node, r *api.NodeStatusReport) { r.Complete = complete })
+			s := gone(plugintest.New(3, 1), member).Says(func(by plugintest.Node, r *api.NodeStatusReport) {
+				r.Complete, r.Group0ID = tc.complete, "11110000-0000-1000-8000-000000000001"
+				if tc.split && by.Name == "demo-dc1-rack3-0" {
+					r.Group0ID = "11110000-0000-1000-8000-000000000002"
+				}
+			})
 			o := objectsOf(s, nil)
 			for i := range o.Services {
 				o.Services[i].ResourceVersion = "7"
@@ -29,13 +39,13 @@ func TestAMemberInNoRowIsLookedUp(t *testing.T) {
 			c := cluster.New(o, cluster.SourceAuto, scenes.Now)
 			findings := diagnosis.Of(c)
 			at := slices.IndexFunc(findings, func(f diagnosis.Finding) bool { return f.Step.Code == words.SeeIfRemoved })
-			if at >= 0 == complete {
-				t.Fatalf("%v", said(findings))
+			if at >= 0 != tc.looks || c.Matrix().SplitFact().IsZero() == tc.split {
+				t.Fatalf("split %+v, %v", c.Matrix().SplitFact(), said(findings))
 			}
-			if m := c.Member(member); m.Removed(c.Matrix()) != complete {
+			if m := c.Member(member); m.Removed(c.Matrix()) != tc.complete {
 				t.Errorf("removed: %v", m.Removed(c.Matrix()))
 			}
-			if complete {
+			if !tc.looks {
 				return
 			}
 			want := "check node_state of host ID " + s.Node(member).HostID + ": kubectl exec demo-dc1-rack1-0 -n demo -c scylla -- cqlsh -e 'SELECT host_id, node_state FROM system.topology'" +
@@ -45,32 +55,6 @@ func TestAMemberInNoRowIsLookedUp(t *testing.T) {
 				t.Errorf("%s\nwant %s", got, want)
 			}
 			check(t, c, findings)
-		})
-	}
-}
-
-// TestNoHarmNoHostIDIsRemovedWhileTheNodesAreOfTwoClusters: the witness may be of the other one.
-func TestNoHarmNoHostIDIsRemovedWhileTheNodesAreOfTwoClusters(t *testing.T) {
-	t.Parallel()
-	const member = "demo-dc1-rack2-0"
-	for name, split := range map[string]bool{"one cluster": false, "two": true} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			s := gone(plugintest.New(3, 1), member).Says(func(by plugintest.Node, r *api.NodeStatusReport) {
-				r.Complete, r.Group0ID = false, "11110000-0000-1000-8000-000000000001"
-				if split && by.Name == "demo-dc1-rack3-0" {
-					r.Group0ID = "11110000-0000-1000-8000-000000000002"
-				}
-			})
-			c := cluster.New(objectsOf(s, nil), cluster.SourceAuto, scenes.Now)
-			if c.Matrix().SplitFact().IsZero() == split {
-				t.Fatalf("%+v", c.Matrix().SplitFact())
-			}
-			findings := diagnosis.Of(c)
-			looks := slices.ContainsFunc(findings, func(f diagnosis.Finding) bool { return f.Step.Code == words.SeeIfRemoved })
-			if looks == split {
-				t.Errorf("%v", said(findings))
-			}
 		})
 	}
 }

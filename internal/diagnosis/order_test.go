@@ -127,45 +127,41 @@ func TestANewcomerThatNobodyHasHeardOf(t *testing.T) {
 		return func(c *plugintest.Cluster) { c.Pod("demo-dc1-rack1-1").Spec.NodeName = machine }
 	}
 	const id = "99d2f3a2-9999-4999-8999-999999999999"
+	starting := api.NodeStatusReport{HostID: id, OperationMode: "STARTING"}
+	unheard := []string{"remark NodeUnheard: demo-dc1-rack1-1 has been starting, but no node lists it: its seed addresses may be out of date; " +
+		"do not delete anything yet. Once its log has \"found no local group 0. Discovering\", recreating its Pod does not help: the outdated seed addresses are stored on its volume. " +
+		"Check its progress, and whether a node lists it: kubectl logs demo-dc1-rack1-1 -c scylla -n demo; kubectl scylla describe demo-dc1-rack1-1 -n demo"}
 	for name, tc := range map[string]struct {
 		running time.Duration
 		row     api.NodeStatusReport
 		change  func(*plugintest.Cluster)
 		want    []string
 	}{
-		"for ten minutes": {10 * time.Minute, api.NodeStatusReport{HostID: id, OperationMode: "STARTING"}, nil, []string{
-			"remark NodeUnheard: demo-dc1-rack1-1 has been starting, but no node lists it: its seed addresses may be out of date; " +
-				"do not delete anything yet. Once its log has \"found no local group 0. Discovering\", recreating its Pod does not help: the outdated seed addresses are stored on its volume. " +
-				"Check its progress, and whether a node lists it: kubectl logs demo-dc1-rack1-1 -c scylla -n demo; kubectl scylla describe demo-dc1-rack1-1 -n demo",
-		}},
-		"for a minute":    {time.Minute, api.NodeStatusReport{HostID: id, OperationMode: "STARTING"}, nil, nil},
+		"for ten minutes": {10 * time.Minute, starting, nil, unheard},
+		"for a minute":    {time.Minute, starting, nil, nil},
 		"it streams":      {10 * time.Minute, api.NodeStatusReport{HostID: id, OperationMode: "BOOTSTRAP"}, nil, nil},
 		"it lists others": {10 * time.Minute, api.NodeStatusReport{HostID: id, OperationMode: "STARTING", ObservedNodes: []api.ObservedNodeStatusReport{{HostID: id, Status: api.NodeStatusUp}}}, nil, nil},
-		"an operation is queued": {10 * time.Minute, api.NodeStatusReport{HostID: id, OperationMode: "STARTING"}, func(c *plugintest.Cluster) {
+		"an operation is queued": {10 * time.Minute, starting, func(c *plugintest.Cluster) {
 			c.Says(func(_ plugintest.Node, r *api.NodeStatusReport) {
 				r.Operations = []api.NodeOperation{{State: "created"}}
 			})
 		}, nil},
-		"nobody asked for those": {10 * time.Minute, api.NodeStatusReport{HostID: id, OperationMode: "STARTING"}, func(c *plugintest.Cluster) {
+		"nobody asked for those": {10 * time.Minute, starting, func(c *plugintest.Cluster) {
 			c.Says(func(_ plugintest.Node, r *api.NodeStatusReport) { r.OperationMode = "" })
 		}, nil},
-		"its StatefulSet is rolled, and waits for it": {10 * time.Minute, api.NodeStatusReport{HostID: id, OperationMode: "STARTING"}, func(c *plugintest.Cluster) {
+		"its StatefulSet is rolled, and waits for it": {10 * time.Minute, starting, func(c *plugintest.Cluster) {
 			set := c.Set("dc1", "rack1")
 			set.Status.CurrentRevision, set.Status.UpdateRevision, set.Status.UpdatedReplicas = "old", "new", 0
-		}, []string{
-			"remark NodeUnheard: demo-dc1-rack1-1 has been starting, but no node lists it: its seed addresses may be out of date; " +
-				"do not delete anything yet. Once its log has \"found no local group 0. Discovering\", recreating its Pod does not help: the outdated seed addresses are stored on its volume. " +
-				"Check its progress, and whether a node lists it: kubectl logs demo-dc1-rack1-1 -c scylla -n demo; kubectl scylla describe demo-dc1-rack1-1 -n demo",
-		}},
-		"40445: its Kubernetes node does not answer": {10 * time.Minute, api.NodeStatusReport{HostID: id, OperationMode: "STARTING"}, on("lost"), nil},
-		"its Kubernetes node does not exist":         {10 * time.Minute, api.NodeStatusReport{HostID: id, OperationMode: "STARTING"}, on("gone"), nil},
-		"its Pod is lost": {10 * time.Minute, api.NodeStatusReport{HostID: id, OperationMode: "STARTING"}, func(c *plugintest.Cluster) {
+		}, unheard},
+		"40445: its Kubernetes node does not answer": {10 * time.Minute, starting, on("lost"), nil},
+		"its Kubernetes node does not exist":         {10 * time.Minute, starting, on("gone"), nil},
+		"its Pod is lost": {10 * time.Minute, starting, func(c *plugintest.Cluster) {
 			c.Pod("demo-dc1-rack1-1").Status.Reason = "NodeLost"
 		}, nil},
-		"its reporter does not run": {10 * time.Minute, api.NodeStatusReport{HostID: id, OperationMode: "STARTING"}, func(c *plugintest.Cluster) {
+		"its reporter does not run": {10 * time.Minute, starting, func(c *plugintest.Cluster) {
 			c.Pod("demo-dc1-rack1-1").Status.InitContainerStatuses[0].State = corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{}}
 		}, nil},
-		"a node is DOWN meanwhile": {10 * time.Minute, api.NodeStatusReport{HostID: id, OperationMode: "STARTING"}, func(c *plugintest.Cluster) {
+		"a node is DOWN meanwhile": {10 * time.Minute, starting, func(c *plugintest.Cluster) {
 			c.Sees("demo-dc1-rack2-0", "demo-dc1-rack3-0", api.NodeStatusDown, scenes.Now.Add(-time.Minute))
 		}, nil},
 	} {

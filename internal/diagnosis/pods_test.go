@@ -3,6 +3,7 @@
 package diagnosis_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -13,6 +14,9 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api/hostid"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/diagnosis"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
@@ -308,4 +312,337 @@ func without(pods []corev1.Pod, name string) []corev1.Pod {
 		}
 	}
 	return out
+}
+
+// A new node that does not start was HEALTHY, "may start", without a word of it: what its Pod says decides, as for a node that is DOWN.
+func TestANewNodeThatDoesNotStart(t *testing.T) {
+	t.Parallel()
+	const look = "check the Events of its Pod; no data is lost by this: kubectl describe pod demo-dc1-rack1-1 -n demo"
+	waits := func(reason, message string) corev1.ContainerState {
+		return corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: reason, Message: message}}
+	}
+	first := func(reason, message string) func(*corev1.Pod) {
+		return func(pod *corev1.Pod) {
+			pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses = pod.Status.InitContainerStatuses[:1], nil
+			pod.Status.InitContainerStatuses[0] = corev1.ContainerStatus{Name: pod.Spec.InitContainers[0].Name, State: waits(reason, message)}
+		}
+	}
+	for what, tc := range map[string]struct {
+		age    time.Duration
+		change func(*corev1.Pod)
+		want   []string
+	}{
+		"its containers are being created": {9 * time.Minute, first("PodInitializing", ""), nil},
+		"they have been for longer": {11 * time.Minute, first("PodInitializing", ""), []string{
+			"NodeNotStarted: demo-dc1-rack1-1 not Ready: it is waiting for init container scylla-reporter (PodInitializing); " + look}},
+		"an image does not exist": {time.Minute, first("ErrImagePull", "not found"), []string{
+			"NodeNotStarted: demo-dc1-rack1-1 not Ready: init container scylla-reporter cannot pull its image (ErrImagePull): not found; " +
+				"fix the name of the image in StatefulSet demo-dc1-rack1, its pull Secret, or access to its registry; no data is lost: kubectl describe pod demo-dc1-rack1-1 -n demo"}},
+		"a Secret does not exist": {time.Minute, first("CreateContainerConfigError", `secret "x" not found`), []string{
+			"NodeNotStarted: demo-dc1-rack1-1 not Ready: init container scylla-reporter lacks an object of its configuration (CreateContainerConfigError): secret \"x\" not found; " +
+				"create the missing Secret, ConfigMap or key, or fix its name in StatefulSet demo-dc1-rack1; no data is lost: kubectl describe pod demo-dc1-rack1-1 -n demo"}},
+		"no Kubernetes node has room": {time.Minute, func(pod *corev1.Pod) {
+			pod.Spec.NodeName = ""
+			pod.Status = corev1.PodStatus{Phase: corev1.PodPending, Conditions: []corev1.PodCondition{{
+				Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: "Unschedulable", Message: "0/3 nodes are available"}}}
+		}, []string{"NodeNotStarted: demo-dc1-rack1-1 not Ready: no Kubernetes node takes its Pod: 0/3 nodes are available; " +
+			"check why its Pod is not scheduled: kubectl describe pod demo-dc1-rack1-1 -n demo"}},
+		"its Kubernetes node does not answer": {time.Minute, func(pod *corev1.Pod) { pod.Spec.NodeName = "lost" }, []string{
+			"NodeNotStarted: Kubernetes node lost is not responding: demo-dc1-rack1-1 runs on it; " +
+				"check Kubernetes node lost and bring it back: kubectl describe node lost"}},
+		"its volume no longer exists": {time.Minute, func(pod *corev1.Pod) { pod.Spec.NodeName = "gone" }, []string{
+			"NodeNotStarted: demo-dc1-rack1-1 not Ready: the volume of PVC data-demo-dc1-rack1-1 no longer exists (phase Lost); " +
+				"delete PVC data-demo-dc1-rack1-1, which cannot be undone; the member then starts as a new node: " +
+				`kubectl patch pvc data-demo-dc1-rack1-1 -n demo '--patch={"metadata":{"uid":"the-lost-one"}}' && ` +
+				"kubectl delete pvc data-demo-dc1-rack1-1 -n demo --wait=false && kubectl delete pod demo-dc1-rack1-1 -n demo"}},
+		"ScyllaDB runs": {9 * time.Minute, runs(9 * time.Minute), nil},
+		"ScyllaDB has run for longer": {time.Hour, runs(11 * time.Minute), []string{
+			"NodeNotStarted: demo-dc1-rack1-1 not Ready: it is waiting for container scylla to become ready; " +
+				"do not delete anything; check its log for what it is doing, and the Events of its Pod: " +
+				"kubectl logs demo-dc1-rack1-1 -c scylla -n demo; kubectl describe pod demo-dc1-rack1-1 -n demo"}},
+		"it has received all data": {time.Hour, joins(100), []string{
+			"NodeNotStarted: demo-dc1-rack1-1 not Ready: it is joining, 100 %, and waiting for container scylla to become ready; " +
+				"do not delete anything; check its log for what it is doing, and the Events of its Pod: " +
+				"kubectl logs demo-dc1-rack1-1 -c scylla -n demo; kubectl describe pod demo-dc1-rack1-1 -n demo"}},
+		"its ignition is not ready": {time.Hour, func(pod *corev1.Pod) {
+			runs(time.Hour)(pod)
+			pod.Spec.Containers = append(pod.Spec.Containers, corev1.Container{Name: api.ContainerIgnition})
+			ignition := pod.Status.ContainerStatuses[0]
+			ignition.Name = api.ContainerIgnition
+			pod.Status.ContainerStatuses = append(pod.Status.ContainerStatuses, ignition)
+		}, []string{"NodeNotStarted: demo-dc1-rack1-1 not Ready: it is waiting for container scylladb-ignition to become ready; " +
+			"do not delete anything; check its log for what it is doing, and the Events of its Pod: " +
+			"kubectl logs demo-dc1-rack1-1 -c scylladb-ignition -n demo; kubectl describe pod demo-dc1-rack1-1 -n demo"}},
+		"it waits at its barrier": {time.Hour, func(*corev1.Pod) {}, nil},
+		"it is being deleted":     {time.Hour, func(pod *corev1.Pod) { pod.DeletionTimestamp = &metav1.Time{Time: scenes.Now} }, nil},
+	} {
+		t.Run(what, func(t *testing.T) {
+			t.Parallel()
+			c := plugintest.New(3, 1)
+			pod := c.Pod(c.Newcomer("dc1", "rack1", 1))
+			pod.CreationTimestamp.Time = scenes.Now.Add(-tc.age)
+			tc.change(pod)
+			o := scenes.Objects(c)
+			o.Machines = map[string]string{"lost": cluster.KubernetesNodeNotReady}
+			if pod.Spec.NodeName == "gone" {
+				o.PVCs = append(o.PVCs, corev1.PersistentVolumeClaim{
+					ObjectMeta: metav1.ObjectMeta{Namespace: pod.Namespace, Name: "data-" + pod.Name, UID: "the-lost-one", Labels: pod.Labels},
+					Status:     corev1.PersistentVolumeClaimStatus{Phase: corev1.ClaimLost},
+				})
+			}
+			var got []string
+			for _, f := range diagnosis.Of(cluster.New(o, cluster.SourceAuto, scenes.Now)) {
+				if !f.Remark {
+					t.Errorf("a new node blocks: %s", said([]diagnosis.Finding{f})[0])
+				}
+				got = append(got, string(f.Kind)+": "+words.Text(f.Message)+"; "+words.Text(f.Step))
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// A volume that no longer exists is discarded where no row lists the host ID that its Service records, and not where one does.
+func TestTheVolumeOfANewNodeIsGone(t *testing.T) {
+	t.Parallel()
+	const removed = "99990000-7777-4777-8777-777777777777"
+	for name, tc := range map[string]struct {
+		id       string // "listed" is that of another member
+		joined   string
+		reports  int // of three members
+		hides    bool
+		discards bool
+	}{
+		"no host ID is recorded":      {"", "", 3, false, true},
+		"no row lists it":             {removed, "false", 3, false, true},
+		"one of three rows, and none": {removed, "false", 1, false, false},
+		"all rows list it":            {"listed", "false", 3, false, false},
+		"its node was removed":        {removed, "true", 3, false, true},
+		"it was removed by one row":   {removed, "true", 1, false, false},
+		"it is a member":              {"listed", "true", 3, false, false},
+		"a row can hide it":           {removed, "false", 3, true, false},
+		"a row can hide a member":     {removed, "true", 3, true, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := plugintest.New(3, 1).Says(func(_ plugintest.Node, r *api.NodeStatusReport) { r.Complete = !tc.hides })
+			pod := c.Pod(c.Newcomer("dc1", "rack1", 1))
+			pod.Spec.NodeName = "gone"
+			o := scenes.Objects(c)
+			o.PVCs = append(o.PVCs, corev1.PersistentVolumeClaim{
+				ObjectMeta: metav1.ObjectMeta{Namespace: pod.Namespace, Name: "data-" + pod.Name, Labels: pod.Labels},
+				Status:     corev1.PersistentVolumeClaimStatus{Phase: corev1.ClaimLost},
+			})
+			for i := range o.Services {
+				if svc := &o.Services[i]; svc.Name == pod.Name && tc.id != "" {
+					metav1.SetMetaDataAnnotation(&svc.ObjectMeta, api.AnnotationHostID, tc.id)
+					metav1.SetMetaDataAnnotation(&svc.ObjectMeta, api.AnnotationNodeJoined, tc.joined)
+				} else if tc.id == "listed" && svc.Annotations[api.AnnotationHostID] != "" {
+					tc.id = svc.Annotations[api.AnnotationHostID]
+				}
+			}
+			o.Reports, o.StatusReport = nil, nil
+			for i := range o.Pods {
+				if p := &o.Pods[i]; p.Annotations[api.AnnotationNodeStatusReport] != "" {
+					if tc.reports--; tc.reports < 0 {
+						delete(p.Annotations, api.AnnotationNodeStatusReport)
+					}
+				}
+			}
+			got := slices.ContainsFunc(diagnosis.Of(cluster.New(o, cluster.SourceAuto, scenes.Now)), func(f diagnosis.Finding) bool {
+				return f.Step.Code == words.DiscardClaim
+			})
+			if got != tc.discards {
+				t.Errorf("the claim is deleted: %v", got)
+			}
+		})
+	}
+}
+
+// runs has a Pod past its barrier, with ScyllaDB that has run for so long.
+func runs(age time.Duration) func(*corev1.Pod) {
+	return func(pod *corev1.Pod) {
+		for i := range pod.Status.InitContainerStatuses {
+			if s := &pod.Status.InitContainerStatuses[i]; s.Name != api.ContainerReporter {
+				s.State = corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{}}
+			}
+		}
+		pod.Status.ContainerStatuses[0].State = corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: metav1.Time{Time: scenes.Now.Add(-age)}}}
+	}
+}
+
+// joins has a node that has received that much of its data.
+func joins(percent int32) func(*corev1.Pod) {
+	return func(pod *corev1.Pod) {
+		runs(time.Hour)(pod)
+		text, err := api.EncodeNodeStatusReport(&api.NodeStatusReport{OperationMode: "BOOTSTRAP", JoinedPercent: &percent})
+		if err != nil {
+			panic(err) // strings always marshal
+		}
+		pod.Annotations = map[string]string{api.AnnotationNodeStatusReport: text}
+	}
+}
+
+// A Pod of an old or middle revision that will never be Ready blocks its rollout. It is deleted only if the new Pod has
+// another template that other Pods run, and if that harms nothing.
+func TestAPodOfAnOldRevision(t *testing.T) {
+	t.Parallel()
+	const deletes, restarts = "kubectl delete pod MEMBER -n demo", "check that a restart is safe: kubectl scylla check --for=restart MEMBER -n demo"
+	partition := func(n int32) func(*appsv1.StatefulSet) {
+		return func(set *appsv1.StatefulSet) {
+			set.Spec.UpdateStrategy.RollingUpdate = &appsv1.RollingUpdateStatefulSetStrategy{Partition: &n}
+		}
+	}
+	policy := func(p appsv1.PodManagementPolicyType) func(*appsv1.StatefulSet) {
+		return func(set *appsv1.StatefulSet) { set.Spec.PodManagementPolicy = p }
+	}
+	exits := func(pod *corev1.Pod) {
+		st := &pod.Status.ContainerStatuses[0]
+		st.State, st.Ready, st.RestartCount = waits("CrashLoopBackOff", ""), false, 7
+		st.LastTerminationState.Terminated = &corev1.ContainerStateTerminated{ExitCode: 1}
+	}
+	sidecar := func(pod *corev1.Pod) {
+		pod.Status.ContainerStatuses[0].Ready, pod.Status.ContainerStatuses[0].State = true, corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}
+		pod.Spec.Containers = append(pod.Spec.Containers, corev1.Container{Name: "agent"})
+		pod.Status.ContainerStatuses = append(pod.Status.ContainerStatuses, corev1.ContainerStatus{Name: "agent", State: waits("ErrImagePull", "")})
+	}
+	type objects = cluster.Objects
+	for what, tc := range map[string]struct {
+		isNew, up bool // else a member that is DOWN
+		pod       func(*corev1.Pod)
+		set       func(*appsv1.StatefulSet)
+		more      func(o *objects, member string)
+		policy    string // empty: another step
+	}{
+		"its image does not exist":     {policy: "OrderedReady"},
+		"it exits":                     {pod: exits, policy: "OrderedReady"},
+		"its template was taken back":  {set: func(set *appsv1.StatefulSet) { set.Status.CurrentRevision = "new" }, policy: "OrderedReady"},
+		"a new node before it started": {isNew: true, policy: "OrderedReady"},
+		"OnDelete":                     {set: func(set *appsv1.StatefulSet) { set.Spec.UpdateStrategy.Type = appsv1.OnDeleteStatefulSetStrategyType }, policy: "OnDelete"},
+		"a container beside ScyllaDB":  {up: true, pod: sidecar, policy: "OrderedReady"},
+
+		"Parallel: Kubernetes replaces it":    {set: policy(appsv1.ParallelPodManagement)},
+		"below the partition":                 {set: partition(1), pod: func(pod *corev1.Pod) { pod.Labels[appsv1.ControllerRevisionHashLabelKey] = "old" }},
+		"at the partition":                    {set: partition(0), policy: "OrderedReady"},
+		"of the newest revision":              {pod: func(pod *corev1.Pod) { pod.Labels[appsv1.ControllerRevisionHashLabelKey] = "new" }},
+		"the newest template fails elsewhere": {more: func(o *objects, _ string) { o.Pods = append(o.Pods, failing("demo-dc1-rack3-1", "new")) }},
+		"the newest template runs elsewhere": {more: func(o *objects, _ string) {
+			pod := failing("demo-dc1-rack3-1", "new")
+			pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}
+			o.Pods = append(o.Pods, pod)
+		}, policy: "OrderedReady"},
+		"its claim is being deleted":  {more: func(o *objects, _ string) { o.PVCs[0].DeletionTimestamp = &metav1.Time{Time: scenes.Now} }},
+		"its claims are unknown":      {more: func(o *objects, _ string) { o.PVCs = nil }},
+		"it is being deleted":         {pod: func(pod *corev1.Pod) { pod.DeletionTimestamp = &metav1.Time{Time: scenes.Now} }},
+		"Kubernetes recreates it":     {pod: func(pod *corev1.Pod) { pod.Status = corev1.PodStatus{Phase: corev1.PodFailed, Reason: "Evicted"} }},
+		"its Kubernetes node is lost": {more: func(o *objects, _ string) { o.Machines = map[string]string{"worker-1": cluster.KubernetesNodeNotReady} }},
+		"the status is old":           {set: func(set *appsv1.StatefulSet) { set.Generation = 2 }},
+	} {
+		t.Run(what, func(t *testing.T) {
+			t.Parallel()
+			c, member := plugintest.New(3, 1), "demo-dc1-rack3-0"
+			switch {
+			case tc.isNew:
+				member = c.Newcomer("dc1", "rack1", 1)
+			case !tc.up:
+				c.Down(member)
+			}
+			o := scenes.Objects(c)
+			for i := range o.Pods {
+				if p := &o.Pods[i]; p.Name == member {
+					*p = failing(member, "middle")
+					p.Labels = c.Pod(member).Labels
+					p.Labels[appsv1.ControllerRevisionHashLabelKey] = "middle"
+					p.Annotations, p.ManagedFields, p.Spec = o.Pods[i].Annotations, c.Pod(member).ManagedFields, c.Pod(member).Spec
+					if tc.up {
+						p.Annotations = c.Pod(member).Annotations
+						p.Status = c.Pod(member).Status
+						p.Status.Conditions = nil
+					}
+					if tc.pod != nil {
+						tc.pod(p)
+					}
+				}
+			}
+			for i := range o.StatefulSets {
+				if set := &o.StatefulSets[i]; strings.HasPrefix(member, set.Name+"-") {
+					set.Spec.Replicas = new(int32(2))
+					set.Status.CurrentRevision, set.Status.UpdateRevision, set.Status.Replicas = "old", "new", 1
+					if tc.set != nil {
+						tc.set(set)
+					}
+				}
+			}
+			o.PVCs = []corev1.PersistentVolumeClaim{{ObjectMeta: metav1.ObjectMeta{Namespace: "demo", Name: "data-" + member}}}
+			if tc.more != nil {
+				tc.more(&o, member)
+			}
+			var got strings.Builder
+			for _, f := range diagnosis.Of(cluster.New(o, cluster.SourceAuto, scenes.Now)) {
+				got.WriteString(string(f.Kind) + ": " + words.Text(f.Message) + "\n\t" + words.Text(f.Step) + "\n")
+			}
+			want := strings.ReplaceAll(deletes, "MEMBER", member)
+			if has := strings.Contains(got.String(), want); has != (tc.policy != "") {
+				t.Errorf("deletes the Pod: %t\n%s", has, got.String())
+			}
+			if safe := strings.Contains(got.String(), strings.ReplaceAll(restarts, "MEMBER", member)); safe != tc.up {
+				t.Errorf("checks first: %t\n%s", safe, got.String())
+			}
+			if tc.policy != "" && !strings.Contains(got.String(), "with "+tc.policy+" Kubernetes") {
+				t.Errorf("want %q\n%s", tc.policy, got.String())
+			}
+		})
+	}
+}
+
+// failing is a Pod whose image cannot be pulled.
+func failing(name, revision string) corev1.Pod {
+	return corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "demo", Name: name, Labels: map[string]string{
+		api.LabelCluster: "demo", appsv1.ControllerRevisionHashLabelKey: revision, appsv1.StatefulSetPodNameLabel: name}},
+		Spec: corev1.PodSpec{NodeName: "worker-1", Containers: []corev1.Container{{Name: api.ContainerScyllaDB}}},
+		Status: corev1.PodStatus{Phase: corev1.PodPending, ContainerStatuses: []corev1.ContainerStatus{{
+			Name: api.ContainerScyllaDB, State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "ImagePullBackOff"}}}}}}
+}
+
+// Where the replacement has a step, because it knows what became of the Kubernetes node of the old Pod or of the new volume, that is the step; otherwise what
+// Kubernetes says of the Pod decides, and nothing is to be forced.
+func TestAReplacementWhosePodIsStuck(t *testing.T) {
+	const member = "demo-dc1-rack2-0"
+	ends := func(pod *corev1.Pod) { pod.DeletionTimestamp = &metav1.Time{Time: scenes.Now.Add(-10 * time.Minute)} }
+	unplaced := func(pod *corev1.Pod) {
+		pod.Spec.NodeName, pod.Status = "", corev1.PodStatus{Phase: corev1.PodPending, Conditions: []corev1.PodCondition{{Type: corev1.PodScheduled,
+			Status: corev1.ConditionFalse, Reason: corev1.PodReasonUnschedulable, Message: "0/3 nodes are available: 3 Insufficient cpu."}}}
+	}
+	for name, tc := range map[string]struct {
+		change func(*corev1.Pod)
+		cure   words.Code
+		want   words.Code
+	}{
+		"nothing is known of its Kubernetes node":               {ends, "", words.SeeEnding},
+		"its Kubernetes node is lost":                           {ends, words.MendKubernetesNode, words.ReplacementWaits},
+		"nothing is known of the Kubernetes node of its volume": {unplaced, "", words.MakeRoom},
+		"the Kubernetes node of its volume is gone":             {unplaced, words.CureVolumeLost, words.ReplacementWaits},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := plugintest.New(3, 1).Replacing(member)
+			tc.change(c.Pod(member))
+			snap := cluster.New(scenes.Objects(c), cluster.SourceReport, scenes.Now)
+			var known diagnosis.Known
+			if tc.cure != "" {
+				known.Steps = map[hostid.ID]words.Message{hostid.ID(c.Node(member).HostID): words.New(words.ReplacementWaits, "cure", words.New(tc.cure))}
+			}
+			for _, f := range diagnosis.From(snap, bootstrap.HealthOf(snap), known) {
+				if f.Kind != diagnosis.ReplacementOpen {
+					continue
+				}
+				if f.Step.Code != tc.want {
+					t.Errorf("step %s, want %s", f.Step.Code, tc.want)
+				}
+				return
+			}
+			t.Error("no finding of the replacement")
+		})
+	}
 }
