@@ -6,7 +6,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -19,8 +18,7 @@ import (
 
 // The wire: a fresh view's order reaches the container and its result the annotation.
 func TestTheCredentialOnTheWire(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, "")
+	inBubble(t, func(t *testing.T, w *world) {
 		w.o.CredentialDir = t.TempDir()
 		l := &leader{v: stamped(1, 41)}
 		at := metav1.NewTime(time.Date(2026, 8, 1, 12, 0, 0, 0, time.UTC))
@@ -68,9 +66,7 @@ func TestTheCredentialOnTheWire(t *testing.T) {
 		if err := credential.Write(filepath.Join(w.o.CredentialDir, credential.ReportFile), result); err != nil {
 			t.Fatal(err)
 		}
-		if err := f.step(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		w.step(f.reporter)
 		if diff := cmp.Diff(&result.CredentialReport, w.row().Credential); diff != "" {
 			t.Error(diff)
 		}

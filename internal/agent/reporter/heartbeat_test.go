@@ -5,7 +5,6 @@ package reporter
 import (
 	"context"
 	"errors"
-	"log/slog"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -19,13 +18,20 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/peer/heartbeat"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/peer/pinned"
 )
 
 // byHand is a reporter whose steps the test makes one by one.
 func (w *world) byHand() *reporter {
 	w.o.Clock = clock.RealClock{}
 	return newReporter(w.o)
+}
+
+// step is one of a reporter's, without an error.
+func (w *world) step(r *reporter) {
+	w.t.Helper()
+	if err := r.step(w.t.Context()); err != nil {
+		w.t.Fatal(err)
+	}
 }
 
 // heard is the running number, and whether it is about a row.
@@ -44,8 +50,7 @@ func heard(t *testing.T, r *reporter, row string) (int, bool) {
 
 // The number advances only while the loop really asks ScyllaDB, and ScyllaDB answers.
 func TestAStuckLoopDoesNotBeat(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, "")
+	inBubble(t, func(t *testing.T, w *world) {
 		r, end := w.loops(t)
 		time.Sleep(time.Minute)
 		synctest.Wait()
@@ -74,8 +79,7 @@ func TestAStuckLoopDoesNotBeat(t *testing.T) {
 
 // A row that cannot be written differs from the annotation's: the heartbeat must not confirm the annotation.
 func TestARowThatCannotBeWrittenIsNotConfirmed(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, "")
+	inBubble(t, func(t *testing.T, w *world) {
 		r, end := w.loops(t)
 		time.Sleep(time.Minute)
 		synctest.Wait()
@@ -100,36 +104,20 @@ func TestARowThatCannotBeWrittenIsNotConfirmed(t *testing.T) {
 // Port and fingerprint are in the annotation, and the served row is the annotation. Each process has a key of its own.
 func TestTheAnnotationSaysWhereTheHeartbeatIsServed(t *testing.T) {
 	seen := map[string]bool{}
-	w := newWorld(t, "")
 	for range 2 {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
-		address := l.Addr().String()
-		w.o.Heartbeat, w.o.Interval, w.o.Log = l, minInterval, slog.New(slog.DiscardHandler)
-		w.wrote = make(chan struct{})
-		stop := w.start()
-		<-w.wrote
+		w := newWorld(t, "")
+		address, c := w.served("")
 		h := w.row().Heartbeat
-		if h == nil || seen[h.Fingerprint] {
-			t.Fatalf("%+v", h)
+		if seen[h.Fingerprint] || strings.Contains(w.annotation(), "PRIVATE") {
+			t.Errorf("the key of another process, or in the annotation: %+v", h)
 		}
 		seen[h.Fingerprint] = true
-		if _, port, _ := net.SplitHostPort(address); port == "" || int(h.Port) != l.Addr().(*net.TCPAddr).Port {
+		if !strings.HasSuffix(address, ":"+strconv.Itoa(int(h.Port))) {
 			t.Errorf("%s is served, the annotation says port %d", address, h.Port)
 		}
-		c := pinned.NewClient(h.Fingerprint)
 		if n, err := heartbeat.Ask(t.Context(), c, address, api.ReportDigest(w.annotation())); err != nil || n.Number < 1 {
 			t.Errorf("%+v, %v", n, err)
 		}
-		c.CloseIdleConnections()
-		if err := stop(); err != nil {
-			t.Error(err)
-		}
-	}
-	if strings.Contains(w.annotation(), "PRIVATE") {
-		t.Error("the key is in the annotation")
 	}
 }
 
@@ -152,9 +140,7 @@ func TestALongIntervalIsTold(t *testing.T) {
 			w.wrote = make(chan struct{})
 			stop := w.start()
 			<-w.wrote
-			if err := stop(); err != nil {
-				t.Error(err)
-			}
+			stop()
 			if h := w.row().Heartbeat; h == nil || h.IntervalSeconds != want.seconds {
 				t.Errorf("the row has %+v, want %d s", h, want.seconds)
 			}

@@ -26,10 +26,8 @@ func (w *world) arrives(patch string) error {
 
 // An annotation that somebody removes, or that a restored etcd lacks, is written again within two minutes, although the row is the same.
 func TestNoHarm24AMissingAnnotationIsWrittenAgain(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, "")
-		stop := w.start()
-		defer func() { _ = stop() }()
+	inBubble(t, func(t *testing.T, w *world) {
+		w.start()
 		for _, lose := range []string{"null", `"{}"`} {
 			time.Sleep(3 * time.Minute)
 			want := w.annotation()
@@ -60,8 +58,7 @@ func TestNoHarm24AMissingAnnotationIsWrittenAgain(t *testing.T) {
 
 // One answer that the Pod does not exist, as of an API server that is being restored, does not end the reporter: the Pod is read.
 func TestNoHarm24APodThatIsNotFoundOnceIsReadBack(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, "")
+	inBubble(t, func(t *testing.T, w *world) {
 		missing := true
 		w.o.Client = interceptor.NewClient(w.c, interceptor.Funcs{
 			Patch: func(ctx context.Context, c client.WithWatch, obj client.Object, p client.Patch, opts ...client.PatchOption) error {
@@ -72,23 +69,18 @@ func TestNoHarm24APodThatIsNotFoundOnceIsReadBack(t *testing.T) {
 				return c.Patch(ctx, obj, p, opts...)
 			},
 		})
-		stop := w.start()
+		w.start()
 		time.Sleep(time.Minute)
 		if w.annotation() == "" {
 			t.Error("nothing was written")
-		}
-		if err := stop(); err != nil {
-			t.Error(err)
 		}
 	})
 }
 
 // A write that the reporter has given up, and that arrives after a newer one, must not bring its row back: no later write would repair it.
 func TestALateWriteDoesNotBringAnOldRowBack(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, "")
-		stop := w.start()
-		defer func() { _ = stop() }()
+	inBubble(t, func(t *testing.T, w *world) {
+		w.start()
 		time.Sleep(time.Second)
 		n, _ := w.count()
 		old := w.patches[n-1] // all UP
@@ -105,10 +97,8 @@ func TestALateWriteDoesNotBringAnOldRowBack(t *testing.T) {
 
 // A write that failed for the reporter and arrives although the row has become the one of before again is found, and mended.
 func TestALateWriteIsFound(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, "")
-		stop := w.start()
-		defer func() { _ = stop() }()
+	inBubble(t, func(t *testing.T, w *world) {
+		w.start()
 		time.Sleep(time.Minute)
 		before, _ := w.count()
 		w.setFailure(context.DeadlineExceeded)
@@ -122,6 +112,9 @@ func TestALateWriteIsFound(t *testing.T) {
 		w.setFailure(nil)
 		w.node.sees(true)
 		time.Sleep(20 * time.Second)
+		if again, _ := w.count(); again != n {
+			t.Errorf("%d patches of the row that is already written", again-n)
+		}
 		if err := w.arrives(lost); err != nil {
 			t.Fatal(err)
 		}
@@ -139,27 +132,20 @@ func TestALateWriteIsFound(t *testing.T) {
 	})
 }
 
-// Writes of others to the Pod keep no row from being written.
+// Writes of others to the Pod keep no row from being written, and are kept; what is no row is replaced.
 func TestOthersWriteToThePod(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, "")
-		stop := w.start()
+		w := newWorld(t, "not json")
+		w.start()
 		time.Sleep(time.Second)
-		p := &corev1.Pod{}
-		if err := w.c.Get(t.Context(), client.ObjectKey{Namespace: ns, Name: pod}, p); err != nil {
-			t.Fatal(err)
-		}
-		p.Labels = map[string]string{"of": "somebody else"}
-		if err := w.c.Update(t.Context(), p); err != nil {
-			t.Fatal(err)
-		}
+		w.labels(map[string]string{"of": "somebody else"})
 		w.node.sees(false)
 		time.Sleep(10 * time.Second)
 		if row := w.row(); row.ObservedNodes[0].Status != api.NodeStatusDown {
 			t.Errorf("the row is the old one: %+v", row.ObservedNodes)
 		}
-		if err := stop(); err != nil {
-			t.Error(err)
+		if p := w.pod(); p.Annotations["other"] != "kept" || p.Labels["of"] == "" {
+			t.Errorf("labels %v, annotations %v", p.Labels, p.Annotations)
 		}
 	})
 }

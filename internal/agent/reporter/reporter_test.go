@@ -12,7 +12,6 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -21,14 +20,11 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/prometheus/client_golang/prometheus"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
-	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
@@ -200,14 +196,19 @@ func (w *world) count() (patches, reads int) {
 	return len(w.patches), w.reads
 }
 
-func (w *world) annotation() string {
+func (w *world) pod() *corev1.Pod {
 	w.t.Helper()
-	var p corev1.Pod
+	p := &corev1.Pod{}
 	w.setFailure(nil)
-	if err := w.c.Get(context.Background(), client.ObjectKey{Namespace: ns, Name: pod}, &p); err != nil {
+	if err := w.c.Get(context.Background(), client.ObjectKey{Namespace: ns, Name: pod}, p); err != nil {
 		w.t.Fatal(err)
 	}
-	return p.Annotations[api.AnnotationNodeStatusReport]
+	return p
+}
+
+func (w *world) annotation() string {
+	w.t.Helper()
+	return w.pod().Annotations[api.AnnotationNodeStatusReport]
 }
 
 func (w *world) row() *api.NodeStatusReport {
@@ -219,13 +220,29 @@ func (w *world) row() *api.NodeStatusReport {
 	return r
 }
 
-// start runs the reporter; stop ends it and gives its error.
-func (w *world) start() (stop func() error) {
+// start runs the reporter until stop is called or the test ends. It must end well.
+func (w *world) start() (stop func()) {
 	ctx, cancel := context.WithCancel(w.t.Context())
 	done := make(chan error, 1)
 	go func() { done <- Run(ctx, w.o) }()
-	return func() error { cancel(); return <-done }
+	stop = sync.OnceFunc(func() {
+		cancel()
+		if err := <-done; err != nil {
+			w.t.Error(err)
+		}
+	})
+	w.t.Cleanup(stop)
+	return stop
 }
+
+// inBubble runs a test of a world in virtual time.
+func inBubble(t *testing.T, test func(t *testing.T, w *world)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) { test(t, newWorld(t, "")) })
+}
+
+// goes ends the node's answers; nil brings them back.
+func (n *node) goes(down error) { n.set(func(n *node) { n.down = down }) }
 
 func TestIntervalBelowTheMinimumIsRefused(t *testing.T) {
 	for d, ok := range map[time.Duration]bool{
@@ -248,10 +265,9 @@ func TestIntervalBelowTheMinimumIsRefused(t *testing.T) {
 
 func TestAChangeIsInTheRowAfterOneInterval(t *testing.T) {
 	for _, interval := range []time.Duration{5 * time.Second, 20 * time.Second} {
-		synctest.Test(t, func(t *testing.T) {
-			w := newWorld(t, "")
+		inBubble(t, func(t *testing.T, w *world) {
 			w.o.Interval = interval
-			defer w.start()()
+			w.start()
 			time.Sleep(time.Second)
 			w.node.sees(false)
 			time.Sleep(interval - 2*time.Second)
@@ -267,8 +283,7 @@ func TestAChangeIsInTheRowAfterOneInterval(t *testing.T) {
 }
 
 func TestWritesOnlyWhenTheContentChanges(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, "")
+	inBubble(t, func(t *testing.T, w *world) {
 		stop := w.start()
 		time.Sleep(time.Hour)
 		if patches, reads := w.count(); patches != 1 || reads > 1+60*60/int(publish.CheckEvery.Seconds()) {
@@ -285,8 +300,11 @@ func TestWritesOnlyWhenTheContentChanges(t *testing.T) {
 		before := time.Now()
 		w.node.sees(false)
 		time.Sleep(time.Hour)
+		stop()
+		stop = w.start() // which keeps the time, too
+		time.Sleep(time.Minute)
 		if patches, _ := w.count(); patches != 2 {
-			t.Errorf("%d patches after one change", patches)
+			t.Errorf("%d patches after one change and a restart", patches)
 		}
 		down := w.row().ObservedNodes[0]
 		if down.Status != "DOWN" || down.Since == nil || down.Since.Time.Sub(before).Abs() > 6*time.Second {
@@ -297,73 +315,28 @@ func TestWritesOnlyWhenTheContentChanges(t *testing.T) {
 		if o := w.row().ObservedNodes[0]; o.Status != "UP" || o.Since != nil {
 			t.Errorf("%+v", o)
 		}
-		if err := stop(); err != nil {
-			t.Error(err)
-		}
+		stop()
 		if patches, _ := w.count(); patches != 3 {
 			t.Errorf("%d patches", patches)
 		}
 	})
 }
 
-func TestRestartKeepsSinceAndWritesNothing(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, "")
-		w.node.sees(false)
-		stop := w.start()
-		time.Sleep(time.Minute)
-		if err := stop(); err != nil {
-			t.Fatal(err)
-		}
-		first := w.annotation()
-		time.Sleep(time.Hour)
-		stop = w.start()
-		time.Sleep(time.Minute)
-		if err := stop(); err != nil {
-			t.Fatal(err)
-		}
-		if patches, _ := w.count(); patches != 1 || w.annotation() != first {
-			t.Errorf("%d patches, %s, first %s", patches, w.annotation(), first)
-		}
-	})
-}
-
 func TestSinceSurvivesPollsThatCouldNotSee(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, "")
+	inBubble(t, func(t *testing.T, w *world) {
 		w.node.sees(false)
-		defer w.start()()
+		w.start()
 		time.Sleep(time.Minute)
 		since := w.row().ObservedNodes[0].Since
-		w.node.set(func(n *node) { n.down = syscall.ECONNREFUSED })
+		w.node.goes(syscall.ECONNREFUSED)
 		time.Sleep(time.Minute)
 		if r := w.row(); r.Error == nil || len(r.ObservedNodes) != 0 {
 			t.Errorf("%+v", r)
 		}
-		w.node.set(func(n *node) { n.down = nil })
+		w.node.goes(nil)
 		time.Sleep(time.Minute)
 		if got := w.row().ObservedNodes[0].Since; got == nil || !got.Equal(since) {
 			t.Errorf("since %v, was %v", got, since)
-		}
-	})
-}
-
-func TestResetsWithOtherPortsEachTimeAreOneWrite(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, "")
-		defer w.start()()
-		for port := range 100 {
-			w.node.set(func(n *node) {
-				n.down = &net.OpError{Op: "read", Net: "tcp", Source: &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 40000 + port},
-					Addr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 10000}, Err: syscall.ECONNRESET}
-			})
-			time.Sleep(5 * time.Second)
-		}
-		if patches, _ := w.count(); patches > 2 {
-			t.Errorf("%d patches for one failure", patches)
-		}
-		if text := w.annotation(); strings.Contains(text, "127.0.0.1") || !strings.Contains(text, "connection reset by peer") {
-			t.Errorf("annotation %s", text)
 		}
 	})
 }
@@ -375,11 +348,10 @@ func TestBacksOffWhileTheAPIServerRefuses(t *testing.T) {
 		"busy":        apierrors.NewTooManyRequests("later", 1),
 	} {
 		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				w := newWorld(t, "")
+			inBubble(t, func(t *testing.T, w *world) {
 				w.o.Interval = time.Second
 				w.setFailure(fail)
-				stop := w.start()
+				w.start()
 				time.Sleep(10 * time.Minute)
 				patches, reads := w.count()
 				if n := patches + reads; n < 600/16 || n > 60 {
@@ -393,127 +365,9 @@ func TestBacksOffWhileTheAPIServerRefuses(t *testing.T) {
 				if w.row().Error != nil || len(w.row().ObservedNodes) != 2 {
 					t.Errorf("not written after the API server is back: %s", w.annotation())
 				}
-				if err := stop(); err != nil {
-					t.Error(err)
-				}
 			})
 		})
 	}
-}
-
-func TestWriteThatFailsIsTriedAgainWithTheNewestContent(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, "")
-		defer w.start()()
-		time.Sleep(time.Minute)
-		w.setFailure(&net.OpError{Op: "dial", Err: syscall.ECONNREFUSED})
-		w.node.sees(false)
-		time.Sleep(time.Minute)
-		w.node.sees(true)
-		time.Sleep(time.Minute)
-		before, _ := w.count()
-		w.setFailure(nil)
-		time.Sleep(time.Minute)
-		// Back to the row that is already written: no write is due.
-		if after, _ := w.count(); after != before {
-			t.Errorf("%d patches, then %d", before, after)
-		}
-		if o := w.row().ObservedNodes[0]; o.Status != "UP" {
-			t.Errorf("%+v", o)
-		}
-	})
-}
-
-func TestLastWordsWhenTheNodeStoppedFirst(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, "")
-		stop := w.start()
-		time.Sleep(7 * time.Second)
-		w.node.set(func(n *node) { n.down = syscall.ECONNREFUSED })
-		if err := stop(); err != nil {
-			t.Fatal(err)
-		}
-		if r := w.row(); r.Error == nil {
-			t.Errorf("the row outlives the node: %s", w.annotation())
-		}
-	})
-}
-
-func TestStopsWellWhenThePodIsGoneAlready(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, "")
-		stop := w.start()
-		time.Sleep(7 * time.Second)
-		w.setFailure(apierrors.NewNotFound(schema.GroupResource{Resource: "pods"}, pod))
-		w.node.set(func(n *node) { n.down = syscall.ECONNREFUSED })
-		if err := stop(); err != nil {
-			t.Error(err)
-		}
-	})
-}
-
-func TestStopsInTimeWhenNobodyAnswers(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, "")
-		stop := w.start()
-		time.Sleep(time.Minute)
-		w.node.set(func(n *node) { n.hang = true })
-		time.Sleep(time.Minute)
-		began := time.Now()
-		if err := stop(); err != nil {
-			t.Error(err)
-		}
-		if took := time.Since(began); took > lastWords+time.Second {
-			t.Errorf("took %v", took)
-		}
-	})
-}
-
-func TestOtherPodOfTheSameNameIsNotWritten(t *testing.T) {
-	t.Run("found at the start", func(t *testing.T) {
-		w := newWorld(t, "")
-		w.o.PodUID = "uid-0"
-		if err := Run(t.Context(), w.o); !errors.Is(err, errReplaced) {
-			t.Errorf("error %v", err)
-		}
-		if patches, _ := w.count(); patches != 0 {
-			t.Errorf("%d patches", patches)
-		}
-	})
-	t.Run("refused by the API server later", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			w := newWorld(t, "")
-			ctx, cancel := context.WithCancel(t.Context())
-			defer cancel()
-			done := make(chan error, 1)
-			go func() { done <- Run(ctx, w.o) }()
-			time.Sleep(time.Minute)
-			w.setFailure(apierrors.NewConflict(schema.GroupResource{Resource: "pods"}, pod, errors.New("UID in precondition differs")))
-			w.node.sees(false)
-			if err := <-done; !errors.Is(err, errReplaced) {
-				t.Errorf("error %v", err)
-			}
-		})
-	})
-	t.Run("every patch names the UID", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			w := newWorld(t, "")
-			w.o.PodUID = ""
-			stop := w.start()
-			time.Sleep(time.Second)
-			_ = stop()
-			if !strings.Contains(w.patches[0], `"uid":"uid-1"`) {
-				t.Errorf("patch %s", w.patches[0])
-			}
-		})
-	})
-	t.Run("gone", func(t *testing.T) {
-		w := newWorld(t, "")
-		w.o.Pod = "other-0"
-		if err := Run(t.Context(), w.o); !apierrors.IsNotFound(err) {
-			t.Errorf("error %v", err)
-		}
-	})
 }
 
 func TestFlushesOncePerProcessOfScyllaDB(t *testing.T) {
@@ -522,10 +376,9 @@ func TestFlushesOncePerProcessOfScyllaDB(t *testing.T) {
 		w.node.set(func(n *node) { n.answers["/storage_service/operation_mode"] = `"` + m + `"` })
 	}
 	t.Run("not before NORMAL, once after, again after a restart", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			w := newWorld(t, "")
+		inBubble(t, func(t *testing.T, w *world) {
 			mode(w, "BOOTSTRAP")
-			defer w.start()()
+			w.start()
 			time.Sleep(time.Minute)
 			if n := flushes(w); n != 0 {
 				t.Errorf("%d flushes while joining", n)
@@ -550,14 +403,13 @@ func TestFlushesOncePerProcessOfScyllaDB(t *testing.T) {
 		})
 	})
 	t.Run("a version that does not tell its generation", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			w := newWorld(t, "")
+		inBubble(t, func(t *testing.T, w *world) {
 			w.node.set(func(n *node) { n.generation = 0 })
-			defer w.start()()
+			w.start()
 			time.Sleep(time.Minute)
-			w.node.set(func(n *node) { n.down = syscall.ECONNREFUSED })
+			w.node.goes(syscall.ECONNREFUSED)
 			time.Sleep(time.Minute)
-			w.node.set(func(n *node) { n.down = nil })
+			w.node.goes(nil)
 			time.Sleep(time.Hour)
 			if n := flushes(w); n != 2 {
 				t.Errorf("%d flushes of two processes", n)
@@ -565,10 +417,9 @@ func TestFlushesOncePerProcessOfScyllaDB(t *testing.T) {
 		})
 	})
 	t.Run("tried again, ever more slowly, and never while it works", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			w := newWorld(t, "")
+		inBubble(t, func(t *testing.T, w *world) {
 			w.node.set(func(n *node) { n.flushFails = 5 })
-			defer w.start()()
+			w.start()
 			time.Sleep(time.Hour)
 			if n := flushes(w); n != 1 {
 				t.Errorf("%d flushes", n)
@@ -580,96 +431,9 @@ func TestFlushesOncePerProcessOfScyllaDB(t *testing.T) {
 	})
 }
 
-func TestReadiness(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, "")
-		r := &reporter{Options: w.o, reader: scylla.NewReader(w.o.ScyllaDB), metrics: NewMetrics(prometheus.NewRegistry())}
-		r.Clock = clock.RealClock{}
-		if err := r.ready(); err == nil {
-			t.Error("ready before the first poll")
-		}
-		step := func() {
-			t.Helper()
-			if err := r.step(t.Context()); err != nil {
-				t.Fatal(err)
-			}
-		}
-		step()
-		if err := r.ready(); err != nil {
-			t.Errorf("after the first poll: %v", err)
-		}
-		time.Sleep(15 * time.Second)
-		if err := r.ready(); err != nil {
-			t.Errorf("within three intervals: %v", err)
-		}
-		time.Sleep(time.Millisecond)
-		if err := r.ready(); err == nil {
-			t.Error("ready though it has not polled for three intervals")
-		}
-		w.setFailure(errors.New("no"))
-		w.node.sees(false)
-		step()
-		if err := r.ready(); err != nil {
-			t.Errorf("a write that waits a moment is no reason: %v", err)
-		}
-		for range 13 {
-			time.Sleep(5 * time.Second)
-			step()
-		}
-		if err := r.ready(); err == nil || !strings.Contains(err.Error(), "has not been written") {
-			t.Errorf("a change that cannot be written for a minute: %v", err)
-		}
-		w.setFailure(nil)
-		time.Sleep(publish.MaxBackoff)
-		step()
-		if err := r.ready(); err != nil {
-			t.Errorf("written again: %v", err)
-		}
-	})
-}
-
-func TestAHangingScyllaDBIsPolledOnWithinItsBudget(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, "")
-		defer w.start()()
-		time.Sleep(12 * time.Second)
-		w.node.set(func(n *node) { n.hang = true })
-		time.Sleep(30 * time.Second)
-		if r := w.row(); r.Error == nil || !strings.Contains(*r.Error, "no response within") {
-			t.Errorf("%s", w.annotation())
-		}
-		if patches, _ := w.count(); patches != 2 {
-			t.Errorf("%d patches", patches)
-		}
-	})
-}
-
-func TestForeignAnnotationIsReplacedAndOthersKept(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, "not json")
-		stop := w.start()
-		time.Sleep(time.Minute)
-		_ = stop()
-		var p corev1.Pod
-		if err := w.c.Get(t.Context(), client.ObjectKey{Namespace: ns, Name: pod}, &p); err != nil {
-			t.Fatal(err)
-		}
-		if p.Annotations["other"] != "kept" || len(w.row().ObservedNodes) != 2 {
-			t.Errorf("annotations %v", p.Annotations)
-		}
-	})
-}
-
 func TestServesHealthReadinessAndMetrics(t *testing.T) {
 	w := newWorld(t, "")
-	own := &corev1.Pod{}
-	if err := w.c.Get(t.Context(), types.NamespacedName{Namespace: ns, Name: pod}, own); err != nil {
-		t.Fatal(err)
-	}
-	own.Labels = map[string]string{api.LabelCluster: "demo", api.LabelDatacenter: "dc1"}
-	if err := w.c.Update(t.Context(), own); err != nil {
-		t.Fatal(err)
-	}
+	w.labels(map[string]string{api.LabelCluster: "demo", api.LabelDatacenter: "dc1"})
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -708,28 +472,138 @@ func TestServesHealthReadinessAndMetrics(t *testing.T) {
 			t.Errorf("no %s in\n%s", want, body)
 		}
 	}
-	if err := stop(); err != nil {
-		t.Error(err)
-	}
+	stop()
 	if code, _ := get("/healthz"); code != 0 {
 		t.Error("still serves after it has stopped")
 	}
 	http.DefaultClient.CloseIdleConnections()
 }
 
-func TestLogsChangesOnly(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, "")
+// A row that is an error is written once and logged once, however its text differs, and so is the one after it.
+func TestOneFailureIsOneWriteAndOneLine(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
 		stop := w.start()
 		time.Sleep(time.Hour)
-		w.node.set(func(n *node) { n.down = syscall.ECONNREFUSED })
-		time.Sleep(time.Hour)
-		w.node.set(func(n *node) { n.down = nil })
-		time.Sleep(time.Hour)
-		_ = stop()
-		lines := strings.Split(strings.TrimSpace(w.log.String()), "\n")
-		if len(lines) > 7 || !slices.ContainsFunc(lines, func(l string) bool { return strings.Contains(l, `"no status report"`) }) {
-			t.Errorf("%d lines:\n%s", len(lines), w.log)
+		for port := range 100 {
+			local := func(port int) net.Addr { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: port} }
+			w.node.goes(&net.OpError{Op: "read", Net: "tcp", Source: local(40000 + port), Addr: local(10000), Err: syscall.ECONNRESET})
+			time.Sleep(5 * time.Second)
 		}
+		if text := w.annotation(); strings.Contains(text, "127.0.0.1") || !strings.Contains(text, "connection reset by peer") {
+			t.Errorf("annotation %s", text)
+		}
+		w.node.goes(nil)
+		time.Sleep(time.Hour)
+		stop()
+		if patches, _ := w.count(); patches > 3 {
+			t.Errorf("%d patches for one failure", patches)
+		}
+		if n := strings.Count(w.log.String(), "\n"); n > 7 || !strings.Contains(w.log.String(), `"no status report"`) {
+			t.Errorf("%d lines:\n%s", n, w.log)
+		}
+	})
+}
+
+// ScyllaDB hangs: the reporter polls on within its budget, and stops in time.
+func TestAHangingScyllaDBIsPolledOnWithinItsBudget(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		stop := w.start()
+		time.Sleep(12 * time.Second)
+		w.node.set(func(n *node) { n.hang = true })
+		time.Sleep(30 * time.Second)
+		if r := w.row(); r.Error == nil || !strings.Contains(*r.Error, "no response within") {
+			t.Errorf("%s", w.annotation())
+		}
+		if patches, _ := w.count(); patches != 2 {
+			t.Errorf("%d patches", patches)
+		}
+		began := time.Now()
+		if stop(); time.Since(began) > lastWords+time.Second {
+			t.Errorf("took %v", time.Since(began))
+		}
+	})
+}
+
+// The last row of a reporter does not outlive the node, which stopped first; a Pod that is gone already is no error.
+func TestLastWords(t *testing.T) {
+	for _, gone := range []error{nil, apierrors.NewNotFound(schema.GroupResource{Resource: "pods"}, pod)} {
+		inBubble(t, func(t *testing.T, w *world) {
+			stop := w.start()
+			time.Sleep(7 * time.Second)
+			w.setFailure(gone)
+			w.node.goes(syscall.ECONNREFUSED)
+			stop()
+			if r := w.row(); (r.Error == nil) != (gone != nil) {
+				t.Errorf("%v: the row outlives the node: %s", gone, w.annotation())
+			}
+		})
+	}
+}
+
+func TestOtherPodOfTheSameNameIsNotWritten(t *testing.T) {
+	for name, tc := range map[string]struct {
+		change func(*Options)
+		is     func(error) bool
+	}{
+		"found at the start": {func(o *Options) { o.PodUID = "uid-0" }, func(err error) bool { return errors.Is(err, errReplaced) }},
+		"gone":               {func(o *Options) { o.Pod = "other-0" }, apierrors.IsNotFound},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, "")
+			tc.change(&w.o)
+			if err := Run(t.Context(), w.o); !tc.is(err) {
+				t.Errorf("error %v", err)
+			}
+			if patches, _ := w.count(); patches != 0 {
+				t.Errorf("%d patches", patches)
+			}
+		})
+	}
+	t.Run("refused by the API server later", func(t *testing.T) {
+		inBubble(t, func(t *testing.T, w *world) {
+			w.o.PodUID = ""
+			done := make(chan error, 1)
+			go func() { done <- Run(t.Context(), w.o) }()
+			time.Sleep(time.Minute)
+			if !strings.Contains(w.patches[0], `"uid":"uid-1"`) {
+				t.Errorf("patch %s does not name the UID", w.patches[0])
+			}
+			w.setFailure(apierrors.NewConflict(schema.GroupResource{Resource: "pods"}, pod, errors.New("UID in precondition differs")))
+			w.node.sees(false)
+			if err := <-done; !errors.Is(err, errReplaced) {
+				t.Errorf("error %v", err)
+			}
+		})
+	})
+}
+
+func TestReadiness(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		r := w.byHand()
+		is := func(when, why string) {
+			t.Helper()
+			if err := r.ready(); (err == nil) != (why == "") || err != nil && !strings.Contains(err.Error(), why) {
+				t.Errorf("%s: %v, want %q", when, err, why)
+			}
+		}
+		is("before the first poll", "not polled yet")
+		w.step(r)
+		time.Sleep(15 * time.Second)
+		is("within three intervals", "")
+		time.Sleep(time.Millisecond)
+		is("after them", "last polled")
+		w.setFailure(errors.New("no"))
+		w.node.sees(false)
+		w.step(r)
+		is("a write that waits a moment", "")
+		for range 13 {
+			time.Sleep(5 * time.Second)
+			w.step(r)
+		}
+		is("a change that cannot be written for a minute", "has not been written")
+		w.setFailure(nil)
+		time.Sleep(publish.MaxBackoff)
+		w.step(r)
+		is("written again", "")
 	})
 }
