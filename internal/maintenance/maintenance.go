@@ -64,7 +64,11 @@ func Removable(c *cluster.Cluster, id hostid.ID) words.Message {
 			return words.New(words.HostIDOfMember, "id", id, "member", m.Name())
 		}
 	}
-	return c.WhyNotRemovable(id)
+	why := c.WhyNotRemovable(id)
+	if why.IsZero() && c.Read&cluster.KindPVCs == 0 {
+		return words.New(words.StrangerClaimsUnread)
+	}
+	return why
 }
 
 // Keyspace is where the replicas of a keyspace are.

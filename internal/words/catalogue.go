@@ -392,8 +392,10 @@ var (
 
 // Why an orphaned host ID cannot be removed, of internal/cluster.
 var (
-	StrangerUnjudged = define("StrangerUnjudged", "the Services, which record host IDs, were not read")
-	StrangerNotDown  = define("StrangerNotDown",
+	StrangerUnjudged     = define("StrangerUnjudged", "the Services, which record host IDs, were not read")
+	StrangerClaimsUnread = define("StrangerClaimsUnread",
+		"the PersistentVolumeClaims were not read, and one of them may have its data")
+	StrangerNotDown = define("StrangerNotDown",
 		"it is not DOWN[: {by&} {by?sees|see} it UP, so it is running somewhere]")
 	StrangerRecorded  = define("StrangerRecorded", "Service {service} records it: it is a node of that cluster")
 	StrangerElsewhere = define("StrangerElsewhere",

@@ -26,7 +26,7 @@ import (
 func TestSavedObjectsShowTheSame(t *testing.T) {
 	for name, objects := range map[string][]client.Object{
 		"healthy": healthy().Objects(), "down": demoDown().Objects(), "operator": demoDown().Operator().Objects(), "a failed replacement": failedReplacement().Objects(),
-		"a ghost": append(ghost(), &corev1.PersistentVolume{ObjectMeta: metav1.ObjectMeta{Name: "of-another"}}),
+		"a ghost": append(ghost(), claimed(), &corev1.PersistentVolume{ObjectMeta: metav1.ObjectMeta{Name: "of-another"}}),
 	} {
 		t.Run(name, func(t *testing.T) {
 			live := plugintest.Run{Args: []string{"status", "-o", "json", "-n", "demo", "demo"}, Objects: objects}.Do(t)
@@ -61,13 +61,27 @@ func facts(t *testing.T, document string) map[string]any {
 	return m
 }
 
+// A removal bans a host ID for good, and a PVC without a member may have its data: of objects that were saved without PVCs, nothing names one.
+func TestNoRemovalByObjectsWithoutPVCs(t *testing.T) {
+	got := flat(plugintest.Run{Args: []string{"status", "--all", "--from", "-"}, Stdin: string(plugintest.SavedYAML(t, ghost()))}.Transcript(t))
+	if !strings.Contains(got, "the PersistentVolumeClaims were not read") || strings.Contains(got, "removenode") {
+		t.Error(got)
+	}
+}
+
+// claimed is a member's PVC: without one in the file nobody knows that the PVCs were saved.
+func claimed() client.Object {
+	return &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{
+		Namespace: "demo", Name: "data-demo-dc1-rack1-0", Labels: map[string]string{api.LabelCluster: "demo"}}}
+}
+
 // savedScenes are clusters for which some verb names a step that cannot be undone.
 func savedScenes() map[string][]client.Object {
 	const gone = "demo-dc1-rack4-0"
 	banned := exited(1, "Startup failed: bootstrap: request canceled because some required nodes are dead: 1")
 	return map[string][]client.Object{
 		"a dead node":            plugintest.New(4, 1).DownSince(gone, time.Hour).Objects(),
-		"a ghost":                plugintest.New(4, 2).DownSince(gone, time.Hour).Leftover(gone),
+		"a ghost":                append(plugintest.New(4, 2).DownSince(gone, time.Hour).Leftover(gone), claimed()),
 		"a failed replacement":   plugintest.New(4, 1).Replacing(gone).Exited(gone, 1).Objects(),
 		"a newcomer that failed": joining(corev1.ContainerState{}, banned).Objects(),
 	}
