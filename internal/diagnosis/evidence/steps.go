@@ -25,8 +25,6 @@ const (
 	connect     = "scylla remote add NAME {cluster} --remote-context CONTEXT --remote-namespace NAMESPACE {in}"
 	force       = "scylla force-proceed {member} {in} --volume-uid={uid?}"
 	forceVolume = "scylla force-proceed {member} {in} --volume-uid={uid}"
-	// kubectl deletes by name, and a PVC that was deleted and made again has the same name
-	sameClaim   = "patch pvc {claim} {in} --patch={sameUID}"
 	replaceNode = "scylla replace {hostID} {at}"
 	replaceHow  = "scylla replace status {member} {in}"
 	askGroup0   = "exec {pod} {in} -c {container} -- cqlsh -e {query}"
@@ -35,6 +33,10 @@ const (
 	unchanged = "--resource-version={service?}"
 	leave     = "exec {pod} {in} -c {container} -- nodetool decommission"
 )
+
+// sameClaim precedes a deletion: kubectl deletes by name, and a PVC that was deleted and made again
+// has the same name.
+var sameClaim = "patch pvc {claim} {in} --patch=" + SameUID("{uid}")
 
 // commands of the steps, without "kubectl", in the order in which a user runs them. {name} is a
 // fact. {in} is the namespace of the cluster and {at} the node's, as "-n NAMESPACE"; empty
@@ -278,20 +280,17 @@ func (f Facts) namespace(c words.Command, name string) words.Command {
 	}
 }
 
-// fill puts one fact into an argument.
+// fill puts one fact, named in the innermost braces, into an argument.
 func (f Facts) fill(arg string) string {
-	before, rest, ok := strings.Cut(arg, "{")
-	if !ok {
+	at := strings.LastIndex(arg, "{")
+	if at < 0 {
 		return arg
 	}
-	name, after, _ := strings.Cut(rest, "}")
-	return before + f.fact(name) + after
+	name, after, _ := strings.Cut(arg[at+1:], "}")
+	return arg[:at] + f.fact(name) + after
 }
 
 func (f Facts) fact(name string) string {
-	if name == "sameUID" {
-		return SameUID(f.fact("uid"))
-	}
 	if v := f[name]; v != "" {
 		return v
 	}
