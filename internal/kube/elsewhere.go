@@ -33,8 +33,7 @@ func RecordedElsewhere(ctx context.Context, c client.Reader, key cluster.Key, id
 		err := c.List(ctx, list, client.InNamespace(ns), client.HasLabels{api.LabelCluster})
 		for i := range list.Items {
 			s := &list.Items[i]
-			id := hostid.Known(s.Annotations[api.AnnotationHostID])
-			if wanted[id] && (s.Namespace != key.Namespace || api.ClusterOf(s.Labels) != key.Name) {
+			if id := recordedOutside(&s.ObjectMeta, key); wanted[id] {
 				out[id] = s.Namespace + "/" + s.Name
 			}
 		}
@@ -55,22 +54,28 @@ func RecordedElsewhere(ctx context.Context, c client.Reader, key cluster.Key, id
 	return out
 }
 
+// recordedOutside returns the host ID that a member Service outside the cluster records.
+func recordedOutside(s *metav1.ObjectMeta, key cluster.Key) hostid.ID {
+	if s.Namespace == key.Namespace && api.ClusterOf(s.Labels) == key.Name {
+		return ""
+	}
+	return hostid.Known(s.Annotations[api.AnnotationHostID])
+}
+
 // elsewhere sets what RecordedElsewhere finds in a running cluster.
 func (s *saved) elsewhere(t *sorting) {
 	for i := range s.services {
-		v := &s.services[i]
-		id, of := hostid.Known(v.Annotations[api.AnnotationHostID]), api.ClusterOf(v.Labels)
-		if id == "" || of == "" {
+		v := &s.services[i].ObjectMeta
+		if api.ClusterOf(v.Labels) == "" {
 			continue
 		}
 		for key, c := range t.byKey {
-			if key == (cluster.Key{Namespace: v.Namespace, Name: of}) {
-				continue
+			if id := recordedOutside(v, key); id != "" {
+				if c.Elsewhere == nil {
+					c.Elsewhere = map[hostid.ID]string{}
+				}
+				c.Elsewhere[id] = v.Namespace + "/" + v.Name
 			}
-			if c.Elsewhere == nil {
-				c.Elsewhere = map[hostid.ID]string{}
-			}
-			c.Elsewhere[id] = v.Namespace + "/" + v.Name
 		}
 	}
 }
