@@ -65,6 +65,7 @@ func Removable(c *cluster.Cluster, id hostid.ID) words.Message {
 		}
 	}
 	why := c.WhyNotRemovable(id)
+	// Not in WhyNotRemovable: by it the controller, which reads no PVCs, tells states of host IDs.
 	if why.IsZero() && c.Read&cluster.KindPVCs == 0 {
 		return words.New(words.StrangerClaimsUnread)
 	}
