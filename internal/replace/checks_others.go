@@ -35,7 +35,7 @@ func (v *verifier) checkIgnoreList() finding {
 		case len(t.Up) > 0:
 			return failed(words.New(words.IgnoredIsUp, "by", v.labels(t.Up), "node", name),
 				words.New(words.IgnoredWouldBeBanned))
-		case t.Total() > 0 && t.Listing() == 0:
+		case v.noMember(id):
 			return failed(words.New(words.IgnoredNoMember, "node", name), words.New(words.IgnoredTakeOff))
 		case !t.MajorityDown() || len(t.Contradict) > 0:
 			return unknown(words.New(words.IgnoredNoMajority, "down", len(t.Down), "total", t.Total(), "node", name),

@@ -114,7 +114,7 @@ func diagnoseLog(in *Input, original, newcomer hostid.ID) *Diagnosis {
 		case len(down) == 0:
 			d.Cure = words.New(words.CureBringBack, "nodes", []string{"that node"})
 		case len(ignore) > 0:
-			d.Cure = words.New(words.CureBringBackOrResume, "nodes", down).Do(resumeCommand(in, ignore))
+			d.Cure = words.New(words.CureBringBackOrResume, "nodes", down).Do(replaceCommand(in, ignore))
 		default:
 			d.Cure = words.New(words.CureBringBack, "nodes", down)
 		}
@@ -183,12 +183,12 @@ func Superseded(in Input) hostid.ID {
 func resumeCure(in *Input, original, newcomer hostid.ID) words.Message {
 	switch down, ignore := othersDown(in, original, newcomer); {
 	case len(down) == 0:
-		return words.New(words.CureResume).Do(resumeCommand(in, nil))
+		return words.New(words.CureResume).Do(replaceCommand(in, nil))
 	case len(ignore) > 0:
-		return words.New(words.CureResumeAfter, "nodes", down).Do(resumeCommand(in, nil),
-			resumeCommand(in, ignore))
+		return words.New(words.CureResumeAfter, "nodes", down).Do(replaceCommand(in, nil),
+			replaceCommand(in, ignore))
 	default:
-		return words.New(words.CureResumeAfter, "nodes", down).Do(resumeCommand(in, nil))
+		return words.New(words.CureResumeAfter, "nodes", down).Do(replaceCommand(in, nil))
 	}
 }
 
@@ -205,8 +205,12 @@ func othersDown(in *Input, original, newcomer hostid.ID) (names []string, ignore
 	return names, ignore
 }
 
-func resumeCommand(in *Input, ignore []hostid.ID) words.Command {
+// replaceCommand requests another attempt, or the replacement if none is open.
+func replaceCommand(in *Input, ignore []hostid.ID) words.Command {
 	args := []string{"replace", "resume", in.Self.Member}
+	if !RecordOf(in.Self).Open() {
+		args = []string{"replace", string(in.Self.RecordedID())}
+	}
 	if len(ignore) > 0 {
 		args = append(args, "--ignore-dead="+hostid.Join(ignore))
 	}

@@ -115,11 +115,10 @@ func (v *rowEvidence) removeNode(id hostid.ID, stranger func(hostID hostid.ID) w
 	return append(c, string(id)), words.Message{}
 }
 
-// ExcludeDead is the remedy for dead nodes other than the replaced one. It is given if the version
-// has `nodetool excludenode` (from 2026.1), or under the Scylla Operator, which cannot pass an
-// ignore list to one member. It bans like removenode, on the same evidence, and only nodes with a
-// member here. named are the members or host IDs that the user says are
-// lost.
+// ExcludeDead is the remedy for dead nodes other than the replaced one: an ignore list or, under
+// the Scylla Operator, which cannot pass one to a single member, `nodetool excludenode` (from
+// 2026.1). Both ban like removenode, on the same evidence, and only nodes with a member here. named
+// are the members or host IDs that the user says are lost.
 func ExcludeDead(in Input, named []string) words.Message {
 	rec := RecordOf(in.Self)
 	in.Gone = slices.Clone(in.Gone)
@@ -149,8 +148,8 @@ func (v *rowEvidence) excludeDead(target hostid.ID) words.Message {
 			manager).Do(words.Scylla(v.in.Namespace, "status", v.in.Cluster))
 	}
 	names, ids := v.named(dead)
-	if !v.in.Excludes {
-		return words.New(words.OthersBringBack, "nodes", names, "ignore", hostid.Join(v.ignoring(dead)))
+	if !v.in.Operator {
+		return words.New(words.OthersBringBack, "nodes", names).Do(replaceCommand(v.in, v.ignoring(dead)))
 	}
 	return words.New(words.OthersExclude, "nodes", names, "check",
 		CheckOthersUp).Do(append(v.nodetool(from, "excludenode"), ids...))
@@ -225,6 +224,11 @@ func (v *rowEvidence) dead(id hostid.ID) bool {
 	t := v.of(id)
 	since, known := t.DownSince() // rows only: a Pod that is not Ready is no evidence about gossip
 	return len(t.Up)+len(t.Contradict) == 0 && t.MajorityDown() && known && v.in.Now.Sub(since) >= v.leastDown()
+}
+
+// deadIn reports whether a new node has been DOWN for as long as its own replacement requires.
+func deadIn(in *Input, newcomer hostid.ID) bool {
+	return newOpinions(in, newcomer, "", nil).dead(newcomer)
 }
 
 func (v *rowEvidence) leastDown() time.Duration { return cmp.Or(v.in.Dead, healthpolicy.Dead) }

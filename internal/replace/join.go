@@ -102,6 +102,8 @@ func (m *machine) joining(id hostid.ID, waiting []words.Message) Step {
 		// Another attempt at the original would find nothing to replace.
 		s.Cure = words.Message{Code: words.CureNewcomerLost, Params: s.Cure.Params}.Do(
 			words.Scylla(in.Namespace, "replace", string(id)))
+	case len(in.Barrier) > 0 && in.Self.EmptyVolume() && Superseded(*in) == id && deadIn(in, id):
+		s.Cure = words.New(words.ReplaceFormerNode).Do(words.Scylla(in.Namespace, "replace", string(id)))
 	case m.attemptJoined() && (lost || s.Cure.IsZero()):
 		// The new node has joined, so another attempt never starts.
 		s.Cure = m.removedSince(id)
@@ -162,14 +164,15 @@ func unscheduled(in *Input) words.Message {
 	case in.VolumeGone.IsZero():
 		return in.Unscheduled
 	}
-	return words.New(words.CureVolumeLost, "why", in.VolumeGone).Do(resumeCommand(in, nil))
+	return words.New(words.CureVolumeLost, "why", in.VolumeGone).Do(replaceCommand(in, nil))
 }
 
 // unrecorded is the remedy for a new node that joined and was lost before the controller recorded
 // its host ID. Its Pod and volume are gone, and the present Pod waits at its barrier on an empty
 // volume, or cannot be scheduled. Another attempt at the original would find nothing to replace.
 func unrecorded(in *Input, original hostid.ID) words.Message {
-	if in.Unrecorded == "" || in.Self.Pod == nil || !newcomerIsMember(in, original, in.Unrecorded) {
+	if in.Unrecorded == "" || in.Self.Pod == nil || !newcomerIsMember(in, original, in.Unrecorded) ||
+		!deadIn(in, in.Unrecorded) {
 		return words.Message{}
 	}
 	record := words.Kubectl(in.Namespace, "annotate", "--overwrite", "service", in.Self.Member, api.AnnotationHostID+
@@ -192,7 +195,7 @@ func withoutTheOther(in *Input, original hostid.ID) words.Message {
 	if len(in.Barrier) == 0 || len(ignore) == 0 {
 		return words.Message{}
 	}
-	return words.New(words.CureIgnoreOther, "nodes", names).Do(resumeCommand(in, ignore))
+	return words.New(words.CureIgnoreOther, "nodes", names).Do(replaceCommand(in, ignore))
 }
 
 // standstill returns why ScyllaDB does not run on the new Pod, or why the Pod is not Ready.

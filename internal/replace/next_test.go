@@ -290,10 +290,6 @@ func TestByAddress(t *testing.T) {
 }
 
 func TestChecks(t *testing.T) {
-	ignore := func(in Input, ids string) Input {
-		in.Self.Service.Annotations[api.AnnotationReplaceIgnoreDead] = ids
-		return in
-	}
 	// led: two of three others are DOWN and ignored, and the rows of these nodes name a topology coordinator.
 	led := func(coordinator hostid.ID, by ...string) Input {
 		in := ignore(setCell(setCell(requested(), "demo-a-0", hostB, matrix.Down, 0), "demo-a-0", hostC, matrix.Down, 0), hostB+","+hostC)
@@ -317,7 +313,6 @@ func TestChecks(t *testing.T) {
 		ages(&in, 2)
 		return in
 	}
-	old := func(in *Input) { in.Excludes = false }
 	for name, tc := range map[string]struct {
 		in     Input
 		check  string
@@ -368,27 +363,24 @@ func TestChecks(t *testing.T) {
 				}
 			})
 		}), CheckOthersUp, OK, "each of the 3 other nodes"},
-		"a host ID without member":          {setCell(requested(), "demo-a-0", hostNew, matrix.Up, 0), CheckRows, Unknown, "eeeeeeee has no status report"},
-		"another node down":                 {setCell(requested(), "demo-a-0", hostB, matrix.Down, 0), CheckOthersUp, Failed, "demo-a-0 (aaaaaaaa) sees demo-b-0 (bbbbbbbb) DOWN"},
-		"NoHarm17: another node is dead":    {change(excludes(0), lost("demo-c-0")), CheckOthersUp, Failed, "exclude demo-c-0 (cccccccc), whose data is lost: that bans it permanently, and a join still requires every node UP, until it is replaced or removed: kubectl scylla nodetool demo-a-0 -n scylla -- excludenode " + hostC},
-		"NoHarm17: another may return":      {excludes(time.Second), CheckOthersUp, Failed, "bring these nodes back first: check why and for how long they are DOWN: kubectl scylla status demo -n scylla"},
-		"NoHarm17: only DOWN":               {excludes(0), CheckOthersUp, Failed, "bring these nodes back first: check why and for how long they are DOWN: kubectl scylla status demo -n scylla"},
-		"NoHarm17: it is to be replaced":    {change(excludes(0), func(in *Input) { in.Others[2].Service.Labels[api.LabelReplace] = "" }), CheckOthersUp, Failed, "excludenode " + hostC},
-		"NoHarm17: the same, before 2026.1": {change(excludes(0), old, lost("demo-c-0")), CheckOthersUp, Failed, "bring these nodes back; or replace without demo-c-0 (cccccccc), whose data is lost: --ignore-dead=" + hostC},
-		"NoHarm17: and one is ignored":      {change(ignore(excludes(0), hostB), old, lost("demo-c-0")), CheckOthersUp, Failed, "--ignore-dead=" + hostB + "," + hostC},
-		"NoHarm17: may return, 2025.4":      {change(excludes(time.Second), old), CheckOthersUp, Failed, "bring these nodes back first: check why and for how long they are DOWN"},
-		"another node unknown":              {setCell(requested(), "demo-a-0", hostB, matrix.Unknown, 0), CheckOthersUp, Unknown, "does not report demo-b-0 (bbbbbbbb) UP"},
-		"two of five dead, one ignored":     {ignored(), CheckIgnoreList, OK, "demo-c-0 (cccccccc) is DOWN and will be ignored, and banned"},
-		"the ignored one does not block":    {ignored(), CheckOthersUp, OK, "each of the 3 other nodes"},
-		"nor is its row asked for":          {ignored(), CheckRows, OK, ""},
-		"ignored and alive":                 {ignore(requested(), hostA), CheckIgnoreList, Failed, "the cluster would ban it permanently"},
-		"ignored is the target":             {ignore(requested(), hostOld), CheckIgnoreList, Failed, "also the node to replace"},
-		"ignored is nobody":                 {ignore(requested(), hostNew), CheckIgnoreList, Failed, "not a member"},
-		"ignored is nonsense":               {ignore(requested(), "demo-c-0"), CheckIgnoreList, Failed, "not a host ID"},
-		"data nobody looked at":             {change(requested(), func(in *Input) { in.Data = &Data{Why: "nobody answers"} }), CheckData, Unknown, "unknown: nobody answers"},
-		"data with copies":                  {holds(requested(), []hostid.ID{hostOld, hostA, hostB}, []hostid.ID{hostA}), CheckData, OK, "all its data has running replicas on other nodes, and a quorum (keyspaces: 1)"},
-		"data of RF 1":                      {holds(requested(), []hostid.ID{hostOld}, []hostid.ID{hostA}), CheckData, Failed, "the only replica of data of app, which is lost"},
-		"data of RF 2":                      {holds(requested(), []hostid.ID{hostOld, hostA}), CheckData, Failed, "too few replicas of app are running for a quorum"},
+		"a host ID without member":       {setCell(requested(), "demo-a-0", hostNew, matrix.Up, 0), CheckRows, Unknown, "eeeeeeee has no status report"},
+		"another node down":              {setCell(requested(), "demo-a-0", hostB, matrix.Down, 0), CheckOthersUp, Failed, "demo-a-0 (aaaaaaaa) sees demo-b-0 (bbbbbbbb) DOWN"},
+		"NoHarm17: another node is dead": {change(excludes(0), lost("demo-c-0")), CheckOthersUp, Failed, "bring these nodes back; or replace without demo-c-0 (cccccccc), whose data is lost; this cannot be undone, and bans it permanently: kubectl scylla replace " + hostOld + " --ignore-dead=" + hostC + " -n scylla"},
+		"NoHarm17: another may return":   {excludes(time.Second), CheckOthersUp, Failed, "bring these nodes back first: check why and for how long they are DOWN: kubectl scylla status demo -n scylla"},
+		"NoHarm17: only DOWN":            {excludes(0), CheckOthersUp, Failed, "bring these nodes back first: check why and for how long they are DOWN: kubectl scylla status demo -n scylla"},
+		"NoHarm17: it is to be replaced": {change(excludes(0), func(in *Input) { in.Others[2].Service.Labels[api.LabelReplace] = "" }), CheckOthersUp, Failed, "--ignore-dead=" + hostC},
+		"NoHarm17: and one is ignored":   {change(ignore(excludes(0), hostB), lost("demo-c-0")), CheckOthersUp, Failed, "--ignore-dead=" + hostB + "," + hostC},
+		"another node unknown":           {setCell(requested(), "demo-a-0", hostB, matrix.Unknown, 0), CheckOthersUp, Unknown, "does not report demo-b-0 (bbbbbbbb) UP"},
+		"two of five dead, one ignored":  {ignored(), CheckIgnoreList, OK, "demo-c-0 (cccccccc) is DOWN and will be ignored, and banned"},
+		"the ignored one does not block": {ignored(), CheckOthersUp, OK, "each of the 3 other nodes"},
+		"nor is its row asked for":       {ignored(), CheckRows, OK, ""},
+		"ignored and alive":              {ignore(requested(), hostA), CheckIgnoreList, Failed, "the cluster would ban it permanently"},
+		"ignored is the target":          {ignore(requested(), hostOld), CheckIgnoreList, Failed, "also the node to replace"},
+		"ignored is nonsense":            {ignore(requested(), "demo-c-0"), CheckIgnoreList, Failed, "not a host ID"},
+		"data nobody looked at":          {change(requested(), func(in *Input) { in.Data = &Data{Why: "nobody answers"} }), CheckData, Unknown, "unknown: nobody answers"},
+		"data with copies":               {holds(requested(), []hostid.ID{hostOld, hostA, hostB}, []hostid.ID{hostA}), CheckData, OK, "all its data has running replicas on other nodes, and a quorum (keyspaces: 1)"},
+		"data of RF 1":                   {holds(requested(), []hostid.ID{hostOld}, []hostid.ID{hostA}), CheckData, Failed, "the only replica of data of app, which is lost"},
+		"data of RF 2":                   {holds(requested(), []hostid.ID{hostOld, hostA}), CheckData, Failed, "too few replicas of app are running for a quorum"},
 		"data of RF 1 here": {change(holds(requested(), []hostid.ID{hostOld, hostA, hostB}), func(in *Input) {
 			in.Others[0].Datacenter, in.Others[1].Datacenter = "dc2", "dc2"
 		}), CheckData, Failed, "no other node of its datacenter dc1 has a replica of data of app"},
@@ -456,6 +448,22 @@ func TestChecks(t *testing.T) {
 			}
 			t.Fatalf("check %s was not made: %+v", tc.check, v.checks)
 		})
+	}
+}
+
+func ignore(in Input, ids string) Input {
+	in.Self.Service.Annotations[api.AnnotationReplaceIgnoreDead] = ids
+	return in
+}
+
+// A node that has been replaced since the request is nobody: ScyllaDB does not start if it is to ignore one.
+func TestWhoIsNoMemberIsNotIgnored(t *testing.T) {
+	in := ignore(requested(), hostNew)
+	if held := MakePlan(in).Blockers(); len(held) != 1 || held[0].Evidence.Code != words.IgnoredNoMember {
+		t.Errorf("who asks for it is not told: %+v", held)
+	}
+	if s := Next(in); s.Action != ActionRecord || !slices.Contains(s.Patch.RemoveAnnotations, api.AnnotationReplaceIgnoreDead) {
+		t.Errorf("%s, and the list is kept: %+v", s.Action, s.Patch)
 	}
 }
 

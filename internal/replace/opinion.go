@@ -83,6 +83,11 @@ func (v *rowEvidence) of(id hostid.ID) matrix.Opinion {
 	return o
 }
 
+// noMember reports whether there are rows of other nodes, and none of them lists the node.
+func (v *rowEvidence) noMember(id hostid.ID) bool {
+	return v.of(id).Total() > 0 && v.of(id).Listing() == 0
+}
+
 // heard reports whether at least one other node has a usable row.
 func (v *rowEvidence) heard() bool {
 	for i := range v.m.Nodes() {

@@ -516,6 +516,29 @@ func TestTheNewNodeThatNobodyRecorded(t *testing.T) {
 			}
 		})
 	}
+	if s := Next(change(lost(), func(in *Input) { in.Dead = time.Hour })); !s.Cure.IsZero() {
+		t.Errorf("it is not DOWN for long enough to be replaced, and the cure is %s", s.Cure.Code)
+	}
+	recorded := func(more ...func(*Input)) Input {
+		return lost(append(more, func(in *Input) {
+			records(in, hostNew, new(true))
+			in.Self.Pod.Annotations = map[string]string{api.AnnotationBarrier: `{"emptyVolume":true}`}
+			barrier(in.Self.Pod, in.Now)
+		})...)
+	}
+	for name, tc := range map[string]struct {
+		in   Input
+		want words.Code
+	}{
+		"somebody recorded it":    {recorded(), words.ReplaceFormerNode},
+		"it is DOWN for a moment": {recorded(func(in *Input) { in.Dead = time.Hour }), ""},
+		"it is UP":                {setCell(recorded(), "*", hostNew, matrix.Up, matrix.StateNormal), ""},
+		"its volume is not empty": {change(recorded(), func(in *Input) { delete(in.Self.Pod.Annotations, api.AnnotationBarrier) }), ""},
+	} {
+		if s := Next(tc.in); s.Cure.Code != tc.want {
+			t.Errorf("%s: %s, cure %q, want %q", name, s.Action, s.Cure.Code, tc.want)
+		}
+	}
 	// What it prints ends the open replacement by another one.
 	in := change(lost(), func(in *Input) { in.Self.Service.Annotations[api.AnnotationHostID] = hostNew })
 	if got := Superseded(in); got != hostNew {

@@ -15,6 +15,12 @@ import (
 // start verifies and records a new replacement of target, or another attempt at it.
 func (m *machine) start(target hostid.ID, resume bool) Step {
 	in, rec := m.in, m.rec
+	seen := newOpinions(in, target, "", rec.IgnoreDead)
+	// Who has been replaced or removed since the request is not in the cluster that ScyllaDB knows.
+	rec.IgnoreDead = slices.DeleteFunc(slices.Clone(rec.IgnoreDead), func(text string) bool {
+		id, err := hostid.Parse(text)
+		return err == nil && seen.noMember(id)
+	})
 	v := verify(in, rec, target, resume)
 	m.procedure = v.procedure
 	request, started, attempt := rec.Request, in.Now, 1
@@ -32,6 +38,7 @@ func (m *machine) start(target hostid.ID, resume bool) Step {
 	request = cmp.Or(request, in.NewID)
 	patch := m.recordPatch(request, attempt)
 	patch.SetAnnotations[api.AnnotationReplaceStartedAt] = stamp(started)
+	patch.choices(rec.IgnoreDead, rec.SkipChecks)
 	if !resume || rec.Accepted == "" {
 		patch.SetAnnotations[api.AnnotationReplaceOriginalHostID] = string(target)
 	}

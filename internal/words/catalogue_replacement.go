@@ -174,7 +174,7 @@ var (
 	OthersBringBackOnly = define("OthersBringBackOnly",
 		"bring these nodes back first[: check why and for how long they are DOWN: {1}][; {manager} cannot make one node ignore others]")
 	OthersBringBack = define("OthersBringBack",
-		"bring these nodes back; or replace without {nodes&}, whose data is lost: --ignore-dead={ignore}")
+		"bring these nodes back; or replace without {nodes&}, whose data is lost; this cannot be undone, and bans {nodes?it|them} permanently: {1}")
 	OthersWait  = define("OthersWait", "check which nodes do not see each other UP[: {1}]")
 	OtherIsUp   = define("OtherIsUp", "the other node is UP")
 	OthersAreUp = define("OthersAreUp",

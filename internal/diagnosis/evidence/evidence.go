@@ -256,6 +256,7 @@ func Steps() []Step {
 		{"CureResumeAfter", append(append(lost(), words.JoinOperationFailed), noReturn()...)},
 		{"CureBringBackOrResume", noReturn()},
 		{"CureIgnoreOther", noReturn()},
+		{"OthersBringBack", noReturn()},
 		{"CureVolumeLost", []words.Code{NewVolumeLost}},
 		{"CureNewcomerLost", []words.Code{NewVolumeLost}},
 		{"CureUnrecordedLost", []words.Code{NewVolumeLost}},
