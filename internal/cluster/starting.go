@@ -208,9 +208,10 @@ func (c *Cluster) addTransientSteps(fates map[hostid.ID]matrix.NodeFacts) {
 			continue
 		}
 		cause, _ := c.cause(member)
-		fate := matrix.NodeFacts{Passes: cause != CauseNone}
+		fate := matrix.NodeFacts{Passes: cause != CauseNone, Explained: cause == CauseOrder}
 		if pod := c.ix.pods[member]; pod != nil {
-			fate.NotReadySince = notReadySince(pod)
+			wait := barrierWait(pod)
+			fate.NotReadySince, fate.Explained = notReadySince(pod), wait != nil && wait.EmptyVolume
 		}
 		if fate != (matrix.NodeFacts{}) {
 			fates[id] = fate

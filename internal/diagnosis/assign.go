@@ -377,7 +377,8 @@ func (s *scene) places() {
 
 // wholly makes a finding of each place with at least two nodes, all of them gone. It skips a place
 // whose nodes were all on one Kubernetes node that is not responding: that is the cause. It also
-// skips a place whose nodes are all starting: no action is needed.
+// skips a place whose nodes are all starting, because no action is needed, or are each DOWN for a
+// reason of its own.
 func (s *scene) wholly(place func(int) string, made func([]int) Finding) {
 	total, gone := map[string]int{}, map[string][]int{}
 	var order []string
@@ -399,9 +400,10 @@ func (s *scene) wholly(place func(int) string, made func([]int) Finding) {
 			continue
 		}
 		machines, startingNow, rows := map[string]bool{}, 0, 0
-		onOne := true
+		onOne, together := true, false
 		for _, i := range nodes {
 			n := &s.nodes[i]
+			together = together || !s.m.Explained(n.HostID)
 			rows = max(rows, n.rows)
 			switch n.fate {
 			case starting:
@@ -412,7 +414,7 @@ func (s *scene) wholly(place func(int) string, made func([]int) Finding) {
 			onOne = onOne && n.fate == lost
 		}
 		alone, one := s.causeOf(nodes)
-		if startingNow == len(nodes) || onOne && len(machines) == 1 || one && !alone {
+		if !together || startingNow == len(nodes) || onOne && len(machines) == 1 || one && !alone {
 			continue
 		}
 		f := made(nodes)

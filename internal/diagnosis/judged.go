@@ -131,6 +131,9 @@ func stateOf(r *replace.Reading, m *cluster.Member, now time.Time, rec *replace.
 			return nil, ""
 		}
 	}
+	if s.Cure.Code == words.CureRecordNewcomer || s.Cure.Code == words.CureUnrecordedLost {
+		return &s, in.Unrecorded
+	}
 	return &s, cmp.Or(in.Self.Says().HostID, s.NewHostID)
 }
 
@@ -151,12 +154,14 @@ func (k *Known) learn(m *cluster.Member, r *Replacing, newcomer hostid.ID) {
 	case !s.Cure.IsZero() && (!s.Held() || s.Refused != nil || s.Cure.Code == words.StartOperatorAgain ||
 		s.Cure.Code == words.StartOperatorToRecord):
 		k.step(old, words.New(words.ReplacementWaits, "cure", s.Cure))
+		k.step(newcomer, k.Steps[old])
 	}
 }
 
 func (k *Known) ghosts(c *cluster.Cluster, all []replace.Ghost) {
 	for _, g := range all {
 		switch {
+		case k.Newcomers[g.HostID] != "": // its member's replacement knows more
 		case len(g.Command) > 0:
 			k.step(g.HostID, words.New(words.RemoveGhost, "first", g.Why).Do(g.Command))
 		default:

@@ -285,10 +285,10 @@ func TestAnOrphanComesBeforeAReplacement(t *testing.T) {
 	}{
 		"43338: the member's barrier":  {true, nil, bootstrap.VolumeEmpty, words.SeeOrphan, words.OrphansFirst},
 		"its volume is used":           {true, nil, bootstrap.VolumeUsed, words.SeeOrphan, words.KeepOwnVolume},
-		"seeds of another datacenter":  {true, seeds, bootstrap.VolumeEmpty, words.StartElsewhere, words.ReplaceFormerNode},
+		"seeds of another datacenter":  {true, seeds, bootstrap.VolumeEmpty, words.StartElsewhere, words.ReplaceLater},
 		"there is no orphaned host ID": {false, nil, bootstrap.VolumeEmpty, "", words.ReplaceFormerNode},
 		"the command waits":            {false, since(own, 20*time.Second), bootstrap.VolumeEmpty, "", words.ReplaceLater},
-		"the user decides":             {false, since("demo-dc1-rack3-0", time.Hour), bootstrap.VolumeEmpty, "", words.ReplaceFormerNode},
+		"another node may return":      {false, since("demo-dc1-rack3-0", time.Hour), bootstrap.VolumeEmpty, "", words.ReplaceLater},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -474,7 +474,11 @@ func (a *asked) isFaulty() bool {
 		a.n.Row.Trouble.Fault(a.c.Containers().Container(a.n.Member)) == matrix.FaultScyllaDB
 }
 
+// whileCause leaves out that the member itself is starting: that is what the verdict is about.
 func (a *asked) whileCause() words.Message {
+	if a.isSelf() && a.cause == cluster.CauseStarting {
+		return words.Message{}
+	}
 	return replace.WhileCause(a.c, a.n.Member, a.cause, a.object)
 }
 

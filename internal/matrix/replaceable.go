@@ -59,10 +59,10 @@ func (m *Matrix) downSince(hostID hostid.ID, o Opinion) time.Time {
 }
 
 // placesAway returns the datacenters (without a rack) and racks that are wholly DOWN: at least two
-// members, each DOWN in most rows and UP in none. Their common cause is external, and their nodes
-// return with it.
+// members, each DOWN in most rows and UP in none, not all of them for reasons of their own. The
+// common cause is external, and the nodes return with it.
 func (m *Matrix) placesAway() map[[2]string]bool {
-	total, gone := map[[2]string]int{}, map[[2]string]int{}
+	total, gone, together := map[[2]string]int{}, map[[2]string]int{}, map[[2]string]bool{}
 	for i := range m.nodes {
 		n := &m.nodes[i]
 		if n.HostID == "" || n.Datacenter == "" || !n.Joined || n.Removed {
@@ -75,12 +75,13 @@ func (m *Matrix) placesAway() map[[2]string]bool {
 			}
 			if total[place]++; down {
 				gone[place]++
+				together[place] = together[place] || !m.Explained(n.HostID)
 			}
 		}
 	}
 	var out map[[2]string]bool
 	for place, nodes := range gone {
-		if nodes > 1 && nodes == total[place] {
+		if nodes > 1 && nodes == total[place] && together[place] {
 			if out == nil {
 				out = map[[2]string]bool{}
 			}
@@ -88,6 +89,13 @@ func (m *Matrix) placesAway() map[[2]string]bool {
 		}
 	}
 	return out
+}
+
+// Explained reports whether a node that is DOWN is so for a reason of its own, or is being
+// replaced.
+func (m *Matrix) Explained(hostID hostid.ID) bool {
+	fate := m.opts.Fates[hostID]
+	return fate.Explained || fate.Member != ""
 }
 
 // PlaceAway returns the place of a node whose whole datacenter (then rack is empty) or whole rack

@@ -20,6 +20,20 @@ func TestNodeReplaceable(t *testing.T) {
 		rows[2].Observed, rows[2].Reported = nil, false
 		return rows
 	}
+	rack := func(r []Row) []Row { // and its rack's other node
+		for i := range 2 {
+			r[i].Observed = append(r[i].Observed, Observation{HostID: idX, Status: Down, Since: ago(10 * time.Minute)})
+		}
+		return append(r, Row{Reporter: member("rack3", 1, idX)})
+	}
+	explained := func(ids ...hostid.ID) func(*Options) {
+		return func(o *Options) {
+			o.Fates = map[hostid.ID]NodeFacts{}
+			for _, id := range ids {
+				o.Fates[id] = NodeFacts{Explained: true}
+			}
+		}
+	}
 	settled := Options{Namespace: "demo", Settled: ago(5 * time.Minute)}
 	for name, tc := range map[string]struct {
 		rows func([]Row) []Row
@@ -68,8 +82,11 @@ func TestNodeReplaceable(t *testing.T) {
 			r[0].Observed[2].State, r[1].Observed[2].State = StateLeaving, StateLeaving
 			return r
 		}},
-		"it is no member's here":  {rows: func(r []Row) []Row { return r[:2] }},
-		"the cluster is in parts": {rows: func(r []Row) []Row { r[0].Observed[1].Status, r[1].Observed[0].Status = Down, Down; return r }},
+		"its whole rack is DOWN":               {rows: rack},
+		"one of them for a reason of its own":  {rows: rack, opts: explained(idC)},
+		"each of them for a reason of its own": {rows: rack, opts: explained(idC, idX), want: true},
+		"it is no member's here":               {rows: func(r []Row) []Row { return r[:2] }},
+		"the cluster is in parts":              {rows: func(r []Row) []Row { r[0].Observed[1].Status, r[1].Observed[0].Status = Down, Down; return r }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -14,6 +14,9 @@ var onlyWait = []words.Code{
 	words.ReplaceWaitRows, words.OthersWait, words.OperationWait,
 }
 
+// whileDown are the steps of check others-up that first bring other nodes back.
+var whileDown = []words.Code{words.OthersBringBackOnly, words.SeeRack, words.SeeDatacenter}
+
 // Later returns the step for a member that must be replaced while the command would wait, by its
 // own checks; zero if it would not, or if a user must decide which other nodes are lost. A barrier,
 // which reads no Pods, knows the checks of the rows.
@@ -23,13 +26,23 @@ func (r *Reading) Later(member string) words.Message {
 		return words.Message{}
 	}
 	var why []words.Message
+	rows, down := words.Message{}, false
 	for _, check := range MakePlan(in.With(RequestPatch("", nil, nil))).Blockers() {
-		switch {
-		case check.Name == CheckOthersUp && check.Result == Failed, check.Name == CheckRows && len(in.NotVerified) > 0:
-			return words.Message{}
-		case slices.Contains(onlyWait, check.Cure.Code):
+		switch waits := slices.Contains(onlyWait, check.Cure.Code); {
+		case check.Name == CheckRows:
+			rows = check.Evidence
+		case check.Name == CheckOthersUp && !waits:
+			// nodes whose data is lost have no rows: a user decides about them
+			down = true
+			if slices.Contains(whileDown, check.Cure.Code) {
+				why = append(why, check.Evidence)
+			}
+		case waits:
 			why = append(why, check.Evidence)
 		}
+	}
+	if !rows.IsZero() && !down && len(in.NotVerified) == 0 {
+		why = append(why, rows)
 	}
 	if len(why) == 0 {
 		return words.Message{}
