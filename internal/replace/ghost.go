@@ -88,11 +88,10 @@ func arriving(in *Input) int {
 }
 
 // removeNode returns the exact command, to run on a member that every row has UP. It names every
-// other dead node, or excludes it first if the version supports that. Otherwise it returns the
-// reason. ScyllaDB permanently bans each named node. A node that is DOWN in one row only, or
-// restarts, is therefore not named, and while there is one, nothing is removed. The same applies to
-// a node that is not DOWN for the health policy's time, or since an unknown time, or whose data may
-// be intact.
+// other dead node. Otherwise it returns the reason. ScyllaDB permanently bans each named node. A
+// node that is DOWN in one row only, or restarts, is therefore not named, and while there is one,
+// nothing is removed. The same applies to a node that is not DOWN for the health policy's time, or
+// since an unknown time, or whose data may be intact.
 func (v *rowEvidence) removeNode(id hostid.ID, stranger func(hostID hostid.ID) words.Message) (words.Command,
 	words.Message) {
 	dead, from, why := v.banned(id, func(other hostid.ID) bool { return stranger(other).IsZero() })
@@ -103,13 +102,7 @@ func (v *rowEvidence) removeNode(id hostid.ID, stranger func(hostID hostid.ID) w
 		return nil, words.New(words.GhostNotDead, "least", v.leastDown())
 	}
 	c := v.nodetool(from, "removenode")
-	switch {
-	case len(dead) == 0:
-	case v.in.Excludes:
-		names, ids := v.named(dead)
-		return append(c, string(id)),
-			words.New(words.GhostExcludeFirst, "nodes", names).Do(append(v.nodetool(from, "excludenode"), ids...))
-	default:
+	if len(dead) > 0 {
 		c = append(c, "--ignore-dead-nodes", hostid.Join(dead))
 	}
 	return append(c, string(id)), words.Message{}

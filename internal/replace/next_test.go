@@ -532,12 +532,6 @@ func TestGhosts(t *testing.T) {
 	if len(got) != 1 || words.Shell(got[0].Command) != want {
 		t.Errorf("got %+v, want command %s", got, want)
 	}
-	in.Excludes = true
-	first := words.New(words.GhostExcludeFirst, "nodes", []string{"demo-d-0 (" + hostOld[:8] + ")"}).Do(words.Command{"kubectl", "scylla", "nodetool", "demo-a-0", "-n", "scylla", "--", "excludenode", hostOld})
-	want = "kubectl scylla nodetool demo-a-0 -n scylla -- removenode " + hostNew
-	if got := ghosts(in, none); len(got) != 1 || words.Shell(got[0].Command) != want || got[0].Why.Key() != first.Key() {
-		t.Errorf("where excludenode exists, got %+v, want first %v, then %s", got, first, want)
-	}
 	why := words.New("StrangerElsewhere", "datacenter", "dc2")
 	if got := ghosts(in, func(hostid.ID) words.Message { return why }); got[0].Command != nil || got[0].Why.Key() != why.Key() {
 		t.Errorf("a command for a node that may live elsewhere: %+v", got)

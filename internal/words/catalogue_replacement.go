@@ -441,8 +441,6 @@ var (
 		"a majority of the status reports must have shown it DOWN for {least}, and none UP: wait, and check where it ran")
 	GhostNoNodeToRemoveFrom = define("GhostNoNodeToRemoveFrom",
 		"no node from which it could be removed is seen UP by all")
-	GhostExcludeFirst = define("GhostExcludeFirst",
-		"first exclude {nodes&}, which {nodes?is|are} also dead: that bans {nodes?it|them} permanently, and a join still requires every node UP, until {nodes?it is|they are} replaced or removed: {1}")
 	GhostOthersMayReturn = define("GhostOthersMayReturn",
 		"{nodes&} {nodes?is|are} also DOWN and may recover: not DOWN for a majority for {least} yet, or nothing shows that the data is lost, and removenode would ban {nodes?it|them} permanently; wait, or start {nodes?it|them}")
 
