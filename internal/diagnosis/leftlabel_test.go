@@ -100,7 +100,7 @@ func TestANewNodeThatCannotStartAgain(t *testing.T) {
 	made := cluster.New(o, cluster.SourceAuto, scenes.Now)
 	made.TakenAt = scenes.Now
 	findings := diagnosis.Judge(made, scenes.Now).Findings
-	want := "kubectl scylla replace " + c.Node(member).HostID + " -n demo"
+	want := "kubectl scylla replace " + c.Node(member).HostID + " --skip-check=just-started -n demo"
 	if len(findings) == 0 || !strings.Contains(words.Text(findings[0].Step), want) {
 		t.Errorf("%+v, want %q", findings, want)
 	}

@@ -101,7 +101,8 @@ func diagnoseLog(in *Input, original, newcomer hostid.ID) *Diagnosis {
 		// ScyllaDB was restarted before it had recorded its join. Its volume is a member's.
 		d.Code = words.NewcomerIsMember
 		d.Text = words.New(words.NewcomerIsMember, "node", newcomer, "original", original, "says", d.Text)
-		d.Cure = words.New(words.CureNewcomerIsMember).Do(words.Scylla(in.Namespace, "replace", string(newcomer)))
+		d.Cure = words.New(words.CureNewcomerIsMember).Do(
+			words.Scylla(in.Namespace, "replace", string(newcomer), "--skip-check="+CheckJustStarted)) // by its log
 	case d.Code == words.ReplacedNodeNotFound && original != "":
 		d.Cure = words.New(words.CureTakeBack, "hostID", original, "status",
 			command(words.Scylla(in.Namespace, "status"))).Do(takeBack(in)...)

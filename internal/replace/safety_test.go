@@ -231,7 +231,7 @@ func brokenNewcomer() Input {
 func TestC2NewcomerThatIsAMemberIsReplacedItself(t *testing.T) {
 	in := brokenNewcomer()
 	s := Next(in)
-	want := "Replace the new node's own host ID, which cannot be undone: kubectl scylla replace " + hostNew + " -n scylla"
+	want := "Replace the new node's own host ID, which cannot be undone: kubectl scylla replace " + hostNew + " --skip-check=just-started -n scylla"
 	if s.Action != ActionFail || s.Diagnosis.Code != words.NewcomerIsMember || !strings.Contains(all(s), want) || strings.Contains(all(s), "delete pvc") {
 		t.Fatalf("%s %+v: %s", s.Action, s.Diagnosis, all(s))
 	}
