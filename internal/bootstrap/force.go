@@ -49,6 +49,12 @@ func (in *Input) force(v Verdict, m *matrix.Matrix) Verdict {
 	v.Blockers, v.Notes = in.overridden(m, v.Notes)
 	record, recorded := in.Member.ForceOverrides()
 	if fresh := uncovered(record, v.Blockers); recorded && len(fresh) > 0 {
+		// As without a force: the step of an unknown volume must not cover a DOWN node as well.
+		if others := slices.DeleteFunc(slices.Clone(fresh), func(b matrix.Blocker) bool {
+			return b.Cause.Code == words.VolumeOfUnknownHostID
+		}); len(others) > 0 {
+			fresh = others
+		}
 		v.Decision, v.Summary = DecisionWait, words.New(words.ForceDoesNotCover, "reasons", reasons(fresh))
 		v = v.Only(fresh)
 		if covered := in.Member.ForceCovers(); len(covered) > 0 {
