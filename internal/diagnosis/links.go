@@ -375,6 +375,7 @@ func (s *scene) notReady(k int) {
 // its origin.
 func (s *scene) forced() {
 	var objects, blocked []string
+	var first string // member that its force does not start
 	undo := "--cluster " + s.c.Name
 	for i := range s.c.StatefulSets {
 		if set := &s.c.StatefulSets[i]; cluster.Forces(set) {
@@ -387,7 +388,7 @@ func (s *scene) forced() {
 		}
 		if _, recorded := m.ForceOverrides(); recorded && m.Forced() {
 			if v, err := bootstrap.VerdictOf(s.c, m.Member); err == nil && v.Summary.Code == words.ForceDoesNotCover {
-				blocked = append(blocked, m.Name())
+				blocked, first = append(blocked, m.Name()), cmp.Or(first, m.Member)
 			}
 		}
 		if !m.Forced() || m.Annotation(api.AnnotationForcePropagatedFrom) != "" && len(objects) > 0 {
@@ -400,8 +401,12 @@ func (s *scene) forced() {
 		undo = "--cluster " + s.c.Name
 	}
 	if len(objects) > 0 {
-		s.remark(Finding{Kind: Forced, Message: words.New(words.FindingForced, "objects", objects, "blocked", blocked),
-			Step: s.do(words.TakeForceBack, evidence.Facts{"target": undo})})
+		step := s.do(words.TakeForceBack, evidence.Facts{"target": undo})
+		if first != "" { // who wants that start needs another force
+			step = s.do(words.SeeBarrier, evidence.Facts{"member": first})
+		}
+		s.remark(Finding{Kind: Forced, Step: step,
+			Message: words.New(words.FindingForced, "objects", objects, "blocked", blocked)})
 	}
 }
 

@@ -264,7 +264,7 @@ var ofFindings = map[words.Code][]words.Code{
 	words.FindingLinkDownOneWay:     one(words.MendLinkBetween),
 	words.FindingNodeNotHeard:       one(words.MendLinksOf),
 	words.FindingNodeHearsNot:       one(words.MendLinksOf),
-	words.FindingForced:             one(words.TakeForceBack),
+	words.FindingForced:             {words.TakeForceBack, words.SeeBarrier},
 	words.FindingNodeUnheard:        one(words.SeeDiscovery),
 	words.FindingReplacingLabelLeft: one(words.RemoveReplacingLabel),
 	words.FindingDecommissionOpen:   one(words.WaitForDecommission),

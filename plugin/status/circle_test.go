@@ -3,6 +3,7 @@
 package status_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -67,5 +68,25 @@ func TestStatusNamesTheNewNodeThatNobodyRecorded(t *testing.T) {
 			p.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(c.Set("dc1", "rack4"), appsv1.SchemeGroupVersion.WithKind("StatefulSet"))}
 		})
 		shows(t, objects, "status demo --all", []string{want})
+	}
+}
+
+// TestAForceThatDoesNotCoverIsNotTakenBack: status told who had just forced a start to take the force back, not what it does not cover.
+func TestAForceThatDoesNotCoverIsNotTakenBack(t *testing.T) {
+	const down = "demo-dc1-rack3-0"
+	for overrides, step := range map[string]string{
+		"[]": "kubectl scylla barrier demo-dc1-rack1-1 -n demo",
+		"":   "kubectl scylla force-proceed demo-dc1-rack1-1 --undo -n demo",
+	} {
+		c := plugintest.New(3, 1).DownSince(down, time.Hour)
+		waits := c.Newcomer("dc1", "rack1", 1)
+		c.Service(waits).Annotations = map[string]string{api.AnnotationForceProceed: "true", api.AnnotationForceVolume: string(c.Pod(waits).UID)}
+		if overrides != "" {
+			c.Service(waits).Annotations[api.AnnotationForceOverrides] = overrides
+		}
+		got := printed(t, c.Objects(), "status demo --all")
+		if _, forced, ok := strings.Cut(got, "forced: "+waits); !ok || !strings.Contains(forced, step) {
+			t.Errorf("overrides %q: no %q after the force in\n%s", overrides, step, got)
+		}
 	}
 }
