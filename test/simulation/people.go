@@ -130,8 +130,8 @@ func (w *world) applyParallel(name string) {
 type Followed struct {
 	// Harmful commands: each is a violation, and says which.
 	Harmful int
-	// Steps of status that a person followed.
-	Steps int
+	// Steps of status that a person followed. Circles are troubles that many of them do not end.
+	Steps, Circles int
 	// Healed troubles, in which a person did something, HealSteps in all, and Unhealed ones at the end.
 	Healed, HealSteps, Unhealed int
 }

@@ -46,6 +46,7 @@ const (
 	anHour    = time.Hour
 	typing    = 20 * time.Second
 	stepAgain = 10 * time.Minute // the same step, where it has changed nothing
+	circle    = 10               // steps of one trouble
 )
 
 // beginFollowing: in every fourth seed the person is always an hour late.
@@ -132,7 +133,7 @@ func (w *world) leaveUnhealed() {
 // readStatus is the first printed step that says to do something, of those that were not done just now.
 func (w *world) readStatus() *plan {
 	f := &w.follower
-	j := diagnosis.Judge(w.readByPerson(), w.clock(person))
+	j := diagnosis.Judge(w.readByPerson(), w.clock(person), sortedKeys(f.open)...)
 	w.traceSteps(j)
 	f.looked = map[string]bool{}
 	plan := w.planOf(j, append(f.refused, printedSteps(j)...))
@@ -197,8 +198,11 @@ func (w *world) carryOut(p *plan) {
 	if names := sortedKeys(f.open); t == nil && len(names) > 0 {
 		t = f.open[names[0]] // of a host ID without a member
 	}
-	if t != nil {
-		t.steps++
+	if t == nil {
+		return
+	}
+	if t.steps++; t.steps == circle && w.Rule != Operator {
+		w.violate(&w.result.Circles, "status leads in a circle: the %dth step about %s is %s %v", circle, p.about, p.code, p.commands)
 	}
 }
 
@@ -350,10 +354,12 @@ func (w *world) replaceVerb(args []string, c words.Command) func() bool {
 		return nil
 	}
 	id := fmt.Sprintf("person-%d", w.version)
-	var ignore []string
+	var ignore, skips []string
 	for _, a := range c {
 		if v, ok := strings.CutPrefix(a, "--ignore-dead="); ok {
 			ignore = api.SplitList(v)
+		} else if v, ok := strings.CutPrefix(a, "--skip-check="); ok {
+			skips = api.SplitList(v)
 		}
 	}
 	if verb == "cancel" {
@@ -364,7 +370,7 @@ func (w *world) replaceVerb(args []string, c words.Command) func() bool {
 	}
 	resume := verb == "resume"
 	return func() bool {
-		var skip []string
+		skip := slices.Clone(skips)
 		for range 4 {
 			done, checks := w.asks(name, func(in *replace.Input) *replace.Patch {
 				rec := replace.RecordOf(in.Self)
@@ -386,17 +392,13 @@ func (w *world) replaceVerb(args []string, c words.Command) func() bool {
 			for _, check := range checks {
 				w.tracef("refused by %s: %s, %s", check.Name, check.Evidence.Code, check.Cure.Code)
 				switch check.Cure.Code {
-				case words.OthersBringBack, words.OthersExclude:
-					if lost := w.otherLost(name); len(lost) > 0 && !slices.Equal(ignore, lost) {
-						ignore, changed = lost, true
-					}
 				case words.IgnoredTakeOff:
 					ignore, changed = nil, len(ignore) > 0
 				case words.ReplaceReadLog:
 					if d, _ := w.firstError(name); (d.Code == words.JoinUnfinished || d.Code == words.RequestNotFound) && !slices.Contains(skip, check.Name) {
 						skip, changed = append(skip, check.Name), true // it never starts on this volume
 					}
-				case words.ReplaceStartingWait:
+				case words.ReplaceStartingWait, words.ReplaceCheckYourself:
 					if w.follower.held[name].IsZero() {
 						w.follower.held[name] = w.now
 					}
