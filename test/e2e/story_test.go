@@ -19,7 +19,7 @@ func TestStory(t *testing.T) {
 	f := inNamespace(t, world(t), "story")
 	var out bytes.Buffer
 	err := story.New(f.World, f.namespace, &out).Guarded(f.ctx)
-	t.Log(out.String())
+	t.Cleanup(func() { t.Log(out.String()) }) // after what has failed
 	f.must(err)
 
 	// Each command with its output, which ends where the next command or chapter begins.

@@ -42,6 +42,7 @@ func TestTally(t *testing.T) {
 		"a failure says its first complaint": {
 			events: []string{
 				`{"Action":"output","Package":"` + pkg + `","Test":"TestC","Output":"=== RUN   TestC\n"}`,
+				`{"Action":"output","Package":"` + pkg + `","Test":"TestC","Output":"    replace_test.go:5: room for 4 Pods after 0s\n"}`,
 				`{"Action":"output","Package":"` + pkg + `","Test":"TestC","Output":"    replace_test.go:7: wait for 3 ready Pods: 2\n"}`,
 				`{"Action":"output","Package":"` + pkg + `","Test":"TestC","Output":"        and more\n"}`,
 				`{"Action":"fail","Package":"` + pkg + `","Test":"TestC"}`,

@@ -353,12 +353,12 @@ func reason(output []string) string {
 	return "no reason given"
 }
 
-// complaint is the first message of a failed test, with its place; the rest of its output is
-// printed above.
+// complaint is the first message of a failed test, with its place, but for the time that it waited
+// for room; the rest of its output is printed above.
 func complaint(output []string) string {
 	const most = 600
 	for i, l := range output {
-		if file, _, ok := strings.Cut(strings.TrimSpace(l), ": "); !ok || !strings.Contains(file, ".go:") {
+		if file, _, ok := strings.Cut(strings.TrimSpace(l), ": "); !ok || !strings.Contains(file, ".go:") || waited.MatchString(l) {
 			continue
 		}
 		s := strings.TrimSpace(strings.Join(output[i:min(i+6, len(output))], ""))

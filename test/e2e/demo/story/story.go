@@ -63,6 +63,9 @@ func (s *Story) Guarded(ctx context.Context) error {
 	if err := s.world.Cluster.ResumeContainer(ctx, s.namespace, Victim, api.ContainerScyllaDB); err != nil {
 		return err
 	}
+	if err := s.untilRecorded(ctx); err != nil {
+		return err
+	}
 	if err := s.world.WaitReady(ctx, s.namespace, 4); err != nil {
 		return err
 	}
@@ -213,6 +216,17 @@ func (s *Story) untilWaiting(ctx context.Context) error {
 			}
 		}
 		return false, scenario.Describe(&p), nil
+	})
+}
+
+// untilRecorded waits until the new node counts as a member. Its Pod may be Ready while the report
+// still has three nodes, which are healthy without it.
+func (s *Story) untilRecorded(ctx context.Context) error {
+	return cluster.WaitFor(ctx, "the join of "+NewNode+" to be recorded", poll, func(ctx context.Context) (bool, string, error) {
+		var service corev1.Service
+		err := s.world.Client.Get(ctx, client.ObjectKey{Namespace: s.namespace, Name: NewNode}, &service)
+		joined := service.Annotations[api.AnnotationNodeJoined]
+		return joined == "true", "joined " + joined, err
 	})
 }
 
