@@ -113,13 +113,13 @@ func (w *world) countTroubles() {
 	}
 }
 
-// leaveUnhealed counts at the end those who were helped in vain, and those whom nothing but a person can help. Others that are not well wait for them, or wait for ever.
+// leaveUnhealed counts at the end those who were helped in vain, and those whom nothing but a person can help: not whose volume is a copy, which only a person can find.
 func (w *world) leaveUnhealed() {
 	f := &w.follower
 	n := 0
 	for name, t := range f.open { // a count: the order does not matter
 		p := w.pods[name]
-		if t.steps > 0 || w.lost[name] || p != nil && (p.lost() || p.claim.disk.copied) {
+		if t.steps > 0 || w.lost[name] || p != nil && p.lost() {
 			n++
 		}
 	}
