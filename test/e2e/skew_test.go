@@ -25,18 +25,27 @@ import (
 const olderBuild = "487255a0"
 
 // A cluster of an older build is upgraded as a person does it: the controller first, then one rack; and the controller goes back. With each controller, nodes
-// of both builds join while all are UP, and wait as long as one is DOWN. Barriers and reporters of both builds meet.
-//
-// Long: one story, told in order; each part begins with the cluster that the one before has left.
+// of both builds join while all are UP, and wait as long as one is DOWN. Barriers and reporters of both builds meet, by either policy.
 func TestAgentsAndControllerOfTwoBuilds(t *testing.T) { // replaces the controller of all: not parallel
 	covers(t, "controller", "controller/views", "internal/agent/barrier", "internal/agent/launch", "internal/agent/reporter", "internal/api/crds", "internal/gate",
 		"plugin/install", "plugin/status")
 	pods(t, 8)
-	f := inNamespace(t, world(t), "skew")
+	w := world(t)
+	for _, policy := range []api.Policy{api.PolicyPermits, api.PolicyReports} {
+		t.Run(string(policy), func(t *testing.T) {
+			inNamespace(t, w, "skew-"+string(policy)).twoBuilds(policy)
+		})
+	}
+}
+
+// twoBuilds is the story of one policy. Long: each part begins with the cluster that the one before has left.
+func (f *fixture) twoBuilds(policy api.Policy) {
+	t := f.t
 	older := f.commit(olderBuild)
 	f.installAnew(older)
 	c := scenario.Cluster{Namespace: f.namespace, Injected: older.Release, Mutate: func(s *appsv1.StatefulSet) {
 		shortGrace(s)
+		goBy(s, policy)
 		metav1.SetMetaDataAnnotation(&s.ObjectMeta, api.AnnotationHealthPrefix+healthpolicy.FieldStabilisation, "1s")
 	}}
 	f.must(f.World.Deploy(f.ctx, c))
