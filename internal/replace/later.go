@@ -8,18 +8,17 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
-// onlyWait are the steps of checks that only wait: no choice of the user passes them.
+// onlyWait are the steps of checks that only wait, for a time, a row, or a node that returns: no
+// choice of the user passes them.
 var onlyWait = []words.Code{
 	words.ReplaceWaitUntil, words.ReplaceWaitMajority, words.ReplaceWaitAgreement, words.ReplaceStartingWait,
-	words.ReplaceWaitRows, words.OthersWait, words.OperationWait,
+	words.ReplaceWaitRows, words.OthersWait, words.OperationWait, words.OthersBringBackOnly, words.SeeRack,
+	words.SeeDatacenter,
 }
 
-// whileDown are the steps of check others-up that first bring other nodes back.
-var whileDown = []words.Code{words.OthersBringBackOnly, words.SeeRack, words.SeeDatacenter}
-
 // Later returns the step for a member that must be replaced while the command would wait, by its
-// own checks; zero if it would not, or if a user must decide which other nodes are lost. A barrier,
-// which reads no Pods, knows the checks of the rows.
+// own checks; zero if it would not, or if a user must decide which other nodes are lost. A barrier
+// reads no Pods, so it waits for other nodes whose data the command knows to be lost.
 func (r *Reading) Later(member string) words.Message {
 	in := r.Input(member, r.Cluster.TakenAt, "")
 	if in == nil {
@@ -28,19 +27,15 @@ func (r *Reading) Later(member string) words.Message {
 	var why []words.Message
 	rows, down := words.Message{}, false
 	for _, check := range MakePlan(in.With(RequestPatch("", nil, nil))).Blockers() {
-		switch waits := slices.Contains(onlyWait, check.Cure.Code); {
+		down = down || check.Name == CheckOthersUp && check.Cure.Code != words.OthersWait
+		switch {
 		case check.Name == CheckRows:
 			rows = check.Evidence
-		case check.Name == CheckOthersUp && !waits:
-			// nodes whose data is lost have no rows: a user decides about them
-			down = true
-			if slices.Contains(whileDown, check.Cure.Code) {
-				why = append(why, check.Evidence)
-			}
-		case waits:
+		case slices.Contains(onlyWait, check.Cure.Code):
 			why = append(why, check.Evidence)
 		}
 	}
+	// Nodes whose data is lost have no rows: a user decides about them.
 	if !rows.IsZero() && !down && len(in.NotVerified) == 0 {
 		why = append(why, rows)
 	}
