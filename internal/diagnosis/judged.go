@@ -131,9 +131,6 @@ func stateOf(r *replace.Reading, m *cluster.Member, now time.Time, rec *replace.
 			return nil, ""
 		}
 	}
-	if s.Cure.Code == words.CureRecordNewcomer || s.Cure.Code == words.CureUnrecordedLost {
-		return &s, in.Unrecorded
-	}
 	return &s, cmp.Or(in.Self.Says().HostID, s.NewHostID)
 }
 

@@ -80,7 +80,9 @@ func (m *machine) joining(id hostid.ID, waiting []words.Message) Step {
 			s.Waiting = stands
 		}
 		if s.Cure = withoutTheOther(in, m.original); s.Cure.IsZero() {
-			s.Cure = unrecorded(in, m.original)
+			if s.Cure = unrecorded(in, m.original); !s.Cure.IsZero() {
+				s.NewHostID = in.Unrecorded
+			}
 		}
 		if s.Cure.IsZero() {
 			s.Cure = unscheduled(in)
