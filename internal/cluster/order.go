@@ -59,10 +59,18 @@ func (c *Cluster) BlockedByPodOrder() []held {
 		if j := joined(v); j == nil || !*j || c.going(v) {
 			continue
 		}
-		lower := c.ix.pods[c.HeldByOrder(v.Name)]
-		if lower != nil && (waitsInBarrier(lower) || waitsInLauncher(lower)) {
+		if lower := c.WaitsBefore(v.Name); lower != nil {
 			out = append(out, held{Member: v.Name, Set: c.ix.set(v.Name), Lower: lower})
 		}
 	}
 	return out
+}
+
+// WaitsBefore returns the Pod of HeldByOrder while it waits in its barrier or launcher; else nil.
+func (c *Cluster) WaitsBefore(member string) *corev1.Pod {
+	lower := c.ix.pods[c.HeldByOrder(member)]
+	if lower == nil || !waitsInBarrier(lower) && !waitsInLauncher(lower) {
+		return nil
+	}
+	return lower
 }

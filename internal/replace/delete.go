@@ -120,7 +120,8 @@ func (m *machine) afterDeletion() Step {
 	p := in.Self.Pod
 	switch {
 	case p == nil:
-		s := Step{Action: ActionWaitNewPod, Message: words.New(words.WaitNewPod, "pod", in.Self.Member)}
+		s := Step{Action: ActionWaitNewPod, Cure: in.Order,
+			Message: words.New(words.WaitNewPod, "pod", in.Self.Member)}
 		for _, c := range in.Claims {
 			if goes(c) {
 				s.Waiting = append(s.Waiting, words.New(words.ClaimGoing, "claim", c.Name))

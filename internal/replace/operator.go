@@ -46,7 +46,7 @@ func State(in Input) Step {
 		s.Action, s.Message = ActionFail, words.New(words.OperatorNoOriginal, "why", rec.OriginalError)
 		s.Cure = words.New(words.OperatorPlainNewNode).Do(words.Scylla(in.Namespace, "replace", "status"))
 	case in.Self.Pod == nil || in.Self.Deleting():
-		s.Action, s.Message = ActionWaitNewPod, words.New(words.OperatorWaitsForPod)
+		s.Action, s.Message, s.Cure = ActionWaitNewPod, words.New(words.OperatorWaitsForPod), in.Order
 	case oldPodStays(in, rec.Original):
 		s = operatorOldPod(in, s)
 	default:

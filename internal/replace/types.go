@@ -61,6 +61,9 @@ type Input struct {
 	// zero. VolumeUsable is true if an existing Kubernetes node is known to be able to use it.
 	Unscheduled  words.Message
 	VolumeUsable bool
+	// Order is the step for a Pod that is not created before one that waits in its barrier for this
+	// member; zero otherwise.
+	Order words.Message
 	// Paused is why the running ScyllaDB serves no clients: it was drained, or is in maintenance
 	// mode. Resume is the remedy. Both are zero otherwise.
 	Paused, Resume words.Message

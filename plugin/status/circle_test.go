@@ -3,6 +3,7 @@
 package status_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -10,6 +11,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/test/run/plugintest"
@@ -88,5 +90,35 @@ func TestAForceThatDoesNotCoverIsNotTakenBack(t *testing.T) {
 		if _, forced, ok := strings.Cut(got, "forced: "+waits); !ok || !strings.Contains(forced, step) {
 			t.Errorf("overrides %q: no %q after the force in\n%s", overrides, step, got)
 		}
+	}
+}
+
+// TestStatusTellsOfAReplacementThatWaitsForItsOrder: the Pod of the new node is not created before a lower ordinal, whose barrier waits for that node.
+func TestStatusTellsOfAReplacementThatWaitsForItsOrder(t *testing.T) {
+	const lower, replaced, orphan, look = "demo-dc1-rack3-0", "demo-dc1-rack3-1", "kubectl delete statefulset demo-dc1-rack3 --cascade=orphan -n demo", "check what demo-dc1-rack3-0 is waiting for"
+	for name, tc := range map[string]struct {
+		policy     appsv1.PodManagementPolicyType
+		operator   bool
+		want, none string
+	}{
+		"in order":                         {policy: appsv1.OrderedReadyPodManagement, want: orphan, none: look},
+		"in order, by the Scylla Operator": {policy: appsv1.OrderedReadyPodManagement, operator: true, want: look, none: orphan},
+		"in parallel":                      {policy: appsv1.ParallelPodManagement, want: replaced, none: orphan},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := plugintest.New(3, 2)
+			if tc.operator {
+				c.Operator()
+			}
+			lostAtBarrier(c.Replacing(replaced).DownSince(lower, time.Hour), lower).Set("dc1", "rack3").Spec.PodManagementPolicy = tc.policy
+			objects := slices.DeleteFunc(c.Objects(), func(o client.Object) bool {
+				_, pod := o.(*corev1.Pod)
+				return pod && o.GetName() == replaced
+			})
+			for _, line := range []string{"status demo --all", "replace status"} {
+				shows(t, objects, line, []string{tc.want}, tc.none)
+			}
+		})
 	}
 }
