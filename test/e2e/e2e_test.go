@@ -310,7 +310,7 @@ func (f *fixture) waitFor(what string, cond func(ctx context.Context) (bool, str
 		} else {
 			select {
 			case <-changed:
-			case <-time.After(recheck):
+			case <-time.After(recheck): //nolint:forbidigo // the one wait helper of the end-to-end tests
 			case <-ctx.Done():
 			}
 		}
