@@ -49,14 +49,17 @@ func (in *Input) force(v Verdict, m *matrix.Matrix) Verdict {
 	v.Blockers, v.Notes = in.overridden(m, v.Notes)
 	record, recorded := in.Member.ForceOverrides()
 	if fresh := uncovered(record, v.Blockers); recorded && len(fresh) > 0 {
+		volume := func(b matrix.Blocker) bool { return b.Cause.Code == words.VolumeOfUnknownHostID }
+		down := slices.DeleteFunc(slices.Clone(v.Blockers), func(b matrix.Blocker) bool {
+			return b.Reason != words.NodeDown
+		})
 		// As without a force: the step of an unknown volume must not cover a DOWN node as well.
-		if others := slices.DeleteFunc(slices.Clone(fresh), func(b matrix.Blocker) bool {
-			return b.Cause.Code == words.VolumeOfUnknownHostID
-		}); len(others) > 0 {
-			fresh = others
+		if others := slices.DeleteFunc(slices.Clone(fresh), volume); len(others) > 0 {
+			fresh, down = others, nil
 		}
 		v.Decision, v.Summary = DecisionWait, words.New(words.ForceDoesNotCover, "reasons", reasons(fresh))
 		v = v.Only(fresh)
+		v.Blockers = append(down, fresh...)
 		if covered := in.Member.ForceCovers(); len(covered) > 0 {
 			v.Notes = append(v.Notes, words.New(words.ForceCovers, "reasons", covered))
 		}

@@ -85,6 +85,7 @@ func TestAForceOverridesOnlyWhatItRecords(t *testing.T) {
 		"the rollout of one StatefulSet":                  {rollout("a"), rollout("a"), nil},
 		"a label is missing now":                          {seen(matrix.Down, idC), unlabelled, []words.Code{words.LabelMissing}},
 		"past nothing, then both":                         {nil, func(in *Input) { seen(matrix.Down, idC)(in); foreign(in) }, []words.Code{words.NodeDown}},
+		"past a node DOWN, then an unknown volume too":    {seen(matrix.Down, idC), func(in *Input) { seen(matrix.Down, idC)(in); foreign(in) }, []words.Code{words.NodeDown, words.VolumeUnreadable}},
 		"a missing label covers no volume":                {unlabelled, foreign, []words.Code{words.VolumeUnreadable}},
 		"past nothing, then its Pod says a node is DOWN":  {nil, held(words.NodeDown), nil},
 		"a lie of its Pod widens nothing":                 {held(words.NodeDown), seen(matrix.Down, idB), []words.Code{words.NodeDown}},

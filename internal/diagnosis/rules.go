@@ -41,9 +41,9 @@ var rules = map[words.Code][]rule{
 	},
 	words.HostIDShared: {{steps: one(words.SeeHostIDs)}},
 	words.VolumeUnreadable: {
-		{steps: one(words.TellVolume), when: because(words.VolumeOfUnknownHostID),
+		{steps: one(words.MountVolume), when: not(because(words.VolumeOfUnknownHostID))},
+		{steps: one(words.TellVolume), when: func(a *asked) bool { return !a.down },
 			take: of(words.TellVolume, "member", "claim")},
-		{steps: one(words.MountVolume)},
 	},
 	words.ForceValueInvalid: {{steps: one(words.MendForceValue)}},
 	words.ReplaceRequestInvalid: {

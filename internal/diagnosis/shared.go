@@ -324,3 +324,10 @@ func (s *scene) seenBoth(f *Finding, n *node) {
 		f.Kind, f.Step = LinkDown, words.New(words.MendLinksToward, "observers", by)
 	}
 }
+
+func firstOf(list any) string {
+	if names, ok := list.([]string); ok && len(names) > 0 {
+		return names[0]
+	}
+	return ""
+}

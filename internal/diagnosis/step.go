@@ -119,6 +119,7 @@ type asker struct {
 	m *matrix.Matrix
 	Asks
 	volumeLost bool             // of Self, by its verdict
+	down       bool             // a node is, by the blockers
 	reading    *replace.Reading // once a step depends on the checks of a replacement
 }
 
@@ -136,6 +137,7 @@ type asked struct {
 
 // steps gives the blockers their steps. Every observer of one node gets the same.
 func (s *asker) steps(blockers []matrix.Blocker) {
+	s.down = slices.ContainsFunc(blockers, isNodeDown)
 	for k := range blockers {
 		b := &blockers[k]
 		if k > 0 && sameStep(b, &blockers[k-1]) {
@@ -254,13 +256,6 @@ func (a *asked) sidecarStep() words.Message {
 		}
 	}
 	return words.Message{}
-}
-
-func firstOf(list any) string {
-	if names, ok := list.([]string); ok && len(names) > 0 {
-		return names[0]
-	}
-	return ""
 }
 
 // podNamespace returns the namespace of commands about the node's Pod. It is empty for a node

@@ -86,9 +86,9 @@ func TestStepsOfReasons(t *testing.T) {
 			want: "give the member an empty volume of its own, or bind the correct one to PVC data-demo-rack4-0. Two nodes with the same host ID must never run. Check where its volume came from: kubectl get pvc data-demo-rack4-0 -o yaml -n demo"},
 		"files of nobody knows whom": {b: about(words.VolumeUnreadable, words.New(words.VolumeOfUnknownHostID)),
 			want: "check where the volume of PVC data-demo-rack4-0 came from: kubectl get pvc data-demo-rack4-0 -o yaml -n demo. If it is a copy or a restored backup, give demo-rack4-0 an empty volume. " +
-				"Only if it was empty at the first start of demo-rack4-0, which was interrupted, let it start, which cannot be undone: kubectl scylla force-proceed demo-rack4-0 -n demo --volume-uid=UID"},
+				"Only if it was empty at the first start of demo-rack4-0, which was interrupted, let it start, which cannot be undone: kubectl scylla force-proceed demo-rack4-0 -n demo --volume-uid=UID --unless-down"},
 		"a volume that is not mounted": {b: about(words.VolumeUnreadable, words.New(words.VolumeNotLooked)), want: "mount the ScyllaDB volume read-only in the barrier's container, so that the container's user can read it"},
-		"a force of another value":     {b: about(words.ForceValueInvalid, words.Message{}), want: `set it to "true", after which its start cannot be undone, or remove it with --undo: kubectl scylla force-proceed demo-rack4-0 -n demo`},
+		"a force of another value":     {b: about(words.ForceValueInvalid, words.Message{}), want: `set it to "true", after which its start cannot be undone, or remove it with --undo: kubectl scylla force-proceed demo-rack4-0 -n demo --unless-down`},
 		"an address that is not its own": {b: about(words.ReplaceRequestInvalid, words.New(words.ReplacedAddressIsNotOwn)),
 			want: "set the label to the empty value; the controller determines the address. With this address, ScyllaDB would replace the node that had it. A replacement cannot be undone: kubectl label --overwrite service demo-rack4-0 scylla/replace= -n demo"},
 		"a label that is no host ID": {b: about(words.ReplaceRequestInvalid, words.New(words.ReplacingLabelIsNone)), want: "set it to the host ID of the node to replace, or remove the label. Without a host ID, ScyllaDB would start as an ordinary new node"},
@@ -114,7 +114,7 @@ func TestStepsOfReasons(t *testing.T) {
 		"a silent controller":              {b: matrix.Blocker{Reason: words.ControllerSilent, Cause: words.New(words.ControllerNamed)}, want: "restart the controller; until then the reports may be out of date"},
 		"an operator that is off":          {b: matrix.Blocker{Reason: words.ControllerSilent, Cause: words.New(words.OperatorScaledDown)}, change: func(o *cluster.Objects) { o.OperatorState = &cluster.OperatorState{Deployment: "here/operator"} }, want: "check who scaled the Scylla Operator to 0 and why, then scale it back, because only it updates its report; its Events show the former number: kubectl describe deployment operator -n here"},
 		"an operator of unknown namespace": {b: matrix.Blocker{Reason: words.ControllerSilent, Cause: words.New(words.OperatorLeaseSilent)}, want: "check that the Scylla Operator is running, because only it updates its report: kubectl get deployment,pods -n scylla-operator"},
-		"a datacenter elsewhere":           {b: matrix.Blocker{Reason: words.DatacenterNotVerified}, want: "check manually that every node of the other datacenter sees every node UP, then let the new node skip the barrier; its start cannot be undone: kubectl scylla force-proceed demo-rack4-0 -n demo"},
+		"a datacenter elsewhere":           {b: matrix.Blocker{Reason: words.DatacenterNotVerified}, want: "check manually that every node of the other datacenter sees every node UP, then let the new node skip the barrier; its start cannot be undone: kubectl scylla force-proceed demo-rack4-0 -n demo --unless-down"},
 		"a report older than a member":     {b: about(words.RowMissing, words.New(words.JoinedAndNotReported)), want: "check that the controller is running: the report has not been updated since this member joined"},
 		"a list without a host ID":         {b: matrix.Blocker{Reason: words.HostIDMissing, Observer: memberA}, want: "if this persists, restart the reporter of demo-rack1-0: every node has a host ID, so its report is wrong"},
 		"a member without a host ID":       {b: about(words.HostIDMissing, words.Message{}), want: "check that demo-rack4-0 starts; its host ID is recorded on its Service once ScyllaDB has one"},
@@ -212,6 +212,31 @@ func TestAdviseOfWhatNobodyRead(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, v.Blockers[0].Step.Commands); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// TestNoStepForcesPastADownNode: a force past an unknown volume was printed where it lost the join because of a DOWN node, or was typed once a node was DOWN.
+func TestNoStepForcesPastADownNode(t *testing.T) {
+	t.Parallel()
+	volume := matrix.Blocker{Reason: words.VolumeUnreadable, Observed: memberA, Cause: words.New(words.VolumeOfUnknownHostID)}
+	down := matrix.Blocker{Reason: words.NodeDown, Observed: memberB, Observer: memberC}
+	for name, tc := range map[string]struct {
+		blockers []matrix.Blocker
+		step     words.Code // of the last blocker
+		loses    bool
+	}{
+		"an unknown volume": {[]matrix.Blocker{volume}, words.TellVolume, false},
+		"and a DOWN node":   {[]matrix.Blocker{down, volume}, "", true},
+		"a DOWN node":       {[]matrix.Blocker{volume, down}, words.StartMember, true},
+	} {
+		v := bootstrap.Verdict{Self: memberA, Blockers: tc.blockers}
+		Advise(Nothing("demo"), &v, Asks{Self: v.Self, Claim: "data-demo-rack1-0", VolumeUID: "a-uid"})
+		if got := v.Blockers[len(v.Blockers)-1].Step.Code; got != tc.step {
+			t.Errorf("%s: step %q, want %q", name, got, tc.step)
+		}
+		if b := ForceLoses(v); (b != nil) != tc.loses {
+			t.Errorf("%s: loses the join because of %v, want %t", name, b, tc.loses)
+		}
 	}
 }
 
@@ -483,11 +508,11 @@ func TestNextSteps(t *testing.T) {
 		"it has no row": {silent, demo, []words.Code{m}, "check that demo-rack3-0 is running and that its reporter updates the Pod's annotation", ""},
 		"a datacenter that nobody can ask": {
 			nil, matrix.Options{Self: newcomer(), Namespace: "demo", NotVerified: []string{"dc2"}}, []words.Code{g},
-			"check there manually that every node sees every node UP, then let the new node skip the barrier; its start cannot be undone: kubectl scylla force-proceed demo-rack1-1 -n demo", "",
+			"check there manually that every node sees every node UP, then let the new node skip the barrier; its start cannot be undone: kubectl scylla force-proceed demo-rack1-1 -n demo --unless-down", "",
 		},
 		"a datacenter that nobody can ask, for nobody in particular": {
 			nil, matrix.Options{NotVerified: []string{"dc2"}}, []words.Code{g},
-			"check there manually that every node sees every node UP, then let the new node skip the barrier; its start cannot be undone: kubectl scylla force-proceed MEMBER", "",
+			"check there manually that every node sees every node UP, then let the new node skip the barrier; its start cannot be undone: kubectl scylla force-proceed MEMBER --unless-down", "",
 		},
 	}
 	for name, tc := range tests {

@@ -44,7 +44,7 @@ func WhileCause(c *cluster.Cluster, member string, cause cluster.Cause, object s
 	case cluster.CauseLeftOut:
 		for _, m := range c.Members() {
 			if m.State == cluster.MemberNewcomer && !m.PastBarrier() {
-				f["target"] = m.Member
+				f["target"], f["uid"] = m.Member, string(m.VolumeUID())
 				break
 			}
 		}

@@ -50,6 +50,7 @@ type options struct {
 	perService, undo, yes bool
 	dryRun                cli.DryRunFlag
 	reason, volumeUID     string
+	unlessDown            bool
 	read                  cli.ReadFlags // --from alone
 
 	reader   *cli.Reader
@@ -107,6 +108,8 @@ Exit code: 0 forced or undone, 2 no such member, refused or not confirmed, 1 err
 	f.StringVar(&o.volumeUID, "volume-uid", "",
 		"Refuse unless the member still has the volume with this UID: the UID of its data PVC, or of its Pod if it "+
 			"has no PVC.")
+	f.BoolVar(&o.unlessDown, "unless-down", false,
+		"Refuse while a node is DOWN: ScyllaDB would reject a new node.")
 	o.dryRun.AddFlag(cmd)
 	f.StringVarP(o.print.OutputFormat, "output", "o", "", "Output format. One of: json, yaml, name.")
 	_ = cmd.RegisterFlagCompletionFunc("output",
@@ -139,8 +142,8 @@ func (o *options) Validate(*cobra.Command) error {
 	case o.read.From != "" && (o.dryRun != cli.DryRunClient || o.undo):
 		return exit.Usagef(
 			"saved objects cannot be forced: use --from with --dry-run=client to show what would be ignored")
-	case o.undo && o.reason != "":
-		return exit.Usagef("--reason cannot be used with --undo")
+	case o.undo && (o.reason != "" || o.unlessDown):
+		return exit.Usagef("--reason and --unless-down cannot be used with --undo")
 	case !slices.Contains([]string{"", "json", "yaml", "name"}, *o.print.OutputFormat):
 		return exit.Usagef("unknown output format %q: use one of json, yaml, name", *o.print.OutputFormat)
 	}
@@ -211,6 +214,13 @@ func (o *options) show(p *plan) ([]*document.BarrierVerdict, error) {
 			"and overrides no blocker that arises then.\n")
 		if text := document.NewViewStamp(p.snapshot).Text(o.reader.Now()); text != "" {
 			o.d.Say(text + "\n")
+		}
+	}
+	for _, d := range docs {
+		if b := diagnosis.ForceLoses(bootstrap.Verdict(d.Verdict)); o.unlessDown && !d.Verdict.Satisfied && b != nil {
+			return nil, exit.WithHint(exit.Refusedf("%s is DOWN: ScyllaDB would reject the new node, and its volume "+
+				"would be lost", b.Observed.Name()), "bring it back or replace it first", words.Scylla(
+				p.snapshot.Namespace, "status")...)
 		}
 	}
 	if n := blockers(docs); n > 0 {

@@ -258,13 +258,13 @@ func (w *world) followed(c words.Command) func() bool {
 	return nil
 }
 
-// outdated: the command is for a Service or a volume as it was, and is refused.
+// outdated: the command is for a Service, a volume or blockers as they were, and is refused.
 func (w *world) outdated(c words.Command, args []string) bool {
-	svc, cl := w.service[args[min(3, len(args)-1)]], w.claims["data-"+args[len(args)-1]]
+	name, svc, cl := args[len(args)-1], w.service[args[min(3, len(args)-1)]], w.claims["data-"+args[len(args)-1]]
 	return slices.ContainsFunc(c, func(arg string) bool {
 		version, of := strings.CutPrefix(arg, "--resource-version=")
 		uid, on := strings.CutPrefix(arg, "--volume-uid=")
-		return of && svc != nil && version != svc.ResourceVersion || on && (cl == nil || uid != string(cl.obj.UID))
+		return of && svc != nil && version != svc.ResourceVersion || on && (cl == nil || uid != string(cl.obj.UID)) || arg == "--unless-down" && diagnosis.ForceLoses(diagnosis.Judge(w.readByPerson(), w.clock(person), name).Starts[name].Verdict) != nil
 	})
 }
 

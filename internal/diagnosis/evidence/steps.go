@@ -23,8 +23,9 @@ const (
 	tasks       = "scylla nodetool {member} {in} -- tasks list node_ops"
 	describe    = "scylla describe {pod} {in}"
 	connect     = "scylla remote add NAME {cluster} --remote-context CONTEXT --remote-namespace NAMESPACE {in}"
-	force       = "scylla force-proceed {member} {in} --volume-uid={uid?}"
-	forceVolume = "scylla force-proceed {member} {in} --volume-uid={uid}"
+	force       = "scylla force-proceed {member} {in} --volume-uid={uid?} --unless-down"
+	forceVolume = "scylla force-proceed {member} {in} --volume-uid={uid} --unless-down"
+	forceItself = "scylla force-proceed {member} {in} --volume-uid={uid}" // a restart: no DOWN node cancels it
 	replaceNode = "scylla replace {hostID} {at}"
 	replaceHow  = "scylla replace status {member} {in}"
 	askGroup0   = "exec {pod} {in} -c {container} -- cqlsh -e {query}"
@@ -153,9 +154,9 @@ var commands = map[words.Code][]string{
 	words.CheckOtherDatacenterThenForce: {force},
 	words.MendForceValue:                {force},
 	words.NameOneCluster:                {force},
-	words.JoinNotRecorded:               {seeVolume, forceVolume},
-	words.MayWaitForItself:              {seeVolume, forceVolume},
-	words.ForcePastZeroToken:            {"scylla force-proceed {target} {in}"},
+	words.JoinNotRecorded:               {seeVolume, forceItself},
+	words.MayWaitForItself:              {seeVolume, forceItself},
+	words.ForcePastZeroToken:            {"scylla force-proceed {target} {in} --volume-uid={uid?} --unless-down"},
 	words.TakeForceBack:                 {"scylla force-proceed {target...} --undo {in}"},
 
 	words.DiscardClaim:      {sameClaim, "delete pvc {claim} {in} --wait=false", "delete pod {pod} {in}"},
