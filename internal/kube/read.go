@@ -58,6 +58,7 @@ type saved struct {
 	read          cluster.Kinds
 	objects       int
 	newest        time.Time
+	before        uint64 // the process's heap in bytes
 }
 
 // Read decodes saved objects: the output of `kubectl get service,pod,statefulset,pvc,scylladb... -o
@@ -75,7 +76,7 @@ func Read(r io.Reader) ([]cluster.Objects, error) {
 	if err := notObject(head); err != nil {
 		return nil, err
 	}
-	s := &saved{skipped: map[string]int{}}
+	s := &saved{skipped: map[string]int{}, before: heap()}
 	n := 0
 	docs := utilyaml.NewYAMLReader(bufio.NewReader(&lineEnd{r: in}))
 	for {

@@ -26,7 +26,7 @@ const (
 	// maxValues limits the values of one object: decoded, a value of three bytes takes a hundred
 	// times its size.
 	maxValues = 100_000
-	// maxHeap limits the heap of the process in bytes while saved objects are decoded.
+	// maxHeap limits the growth of the process's heap in bytes while saved objects are decoded.
 	maxHeap = 512 << 20
 )
 
@@ -94,11 +94,11 @@ func (s *saved) room(raw []byte, kind, name string) error {
 	case s.objects >= limitSaved.Items:
 		return &bounded.TooLargeError{What: "the input", Limit: fmt.Sprintf("%d objects", limitSaved.Items),
 			Cure: leaveOut}
-	case heap() <= maxHeap:
+	case heap() <= s.before+maxHeap:
 		return nil
 	}
 	runtime.GC()
-	if heap() > maxHeap {
+	if heap() > s.before+maxHeap {
 		return &bounded.TooLargeError{What: "the objects decoded up to " + what, Limit: bounded.Size(maxHeap) +
 			" in memory", Cure: leaveOut}
 	}
