@@ -483,7 +483,7 @@ func TestServesHealthReadinessAndMetrics(t *testing.T) {
 func TestOneFailureIsOneWriteAndOneLine(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		stop := w.start()
-		time.Sleep(time.Hour)
+		time.Sleep(time.Hour + time.Second/2) // between two polls: half a row is another failure
 		for port := range 100 {
 			local := func(port int) net.Addr { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: port} }
 			w.node.goes(&net.OpError{Op: "read", Net: "tcp", Source: local(40000 + port), Addr: local(10000), Err: syscall.ECONNRESET})
