@@ -18,6 +18,9 @@ import (
 // does not read the StatefulSets' Pods.
 func (r *reconciler) announceOrder(ctx context.Context, w *world) {
 	for _, held := range w.BlockedByPodOrder() {
+		if !replace.HeldByBarrier(w.Cluster, held.Member) {
+			continue
+		}
 		step := words.Text(replace.WhileCause(w.Cluster, held.Member, cluster.CauseOrder, held.Lower.Name))
 		for _, object := range []client.Object{held.Set, held.Lower} {
 			r.o.Notice.Emit(ctx, object, corev1.EventTypeWarning, "PodHeldByOrder", "WaitForLowerOrdinal", step)

@@ -9,6 +9,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
@@ -26,6 +27,7 @@ func TestB1OrderedReadyIsSaidWherePeopleLook(t *testing.T) {
 		pod := lower[1].(*corev1.Pod)
 		pod.Spec.InitContainers = append(pod.Spec.InitContainers, corev1.Container{Name: api.ContainerBarrier})
 		pod.Status.Phase = corev1.PodPending
+		metav1.SetMetaDataAnnotation(&pod.ObjectMeta, api.AnnotationBarrier, `{"emptyVolume":true}`)
 		pod.Status.InitContainerStatuses = append(pod.Status.InitContainerStatuses, corev1.ContainerStatus{
 			Name: api.ContainerBarrier, State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}},
 		})
@@ -43,6 +45,7 @@ func TestB1OrderedReadyIsSaidWherePeopleLook(t *testing.T) {
 		"in parallel": {func(s *appsv1.StatefulSet, _ *corev1.Pod) {
 			s.Spec.PodManagementPolicy = appsv1.ParallelPodManagement
 		}, nil},
+		"the lower one restarts": {func(_ *appsv1.StatefulSet, lower *corev1.Pod) { delete(lower.Annotations, api.AnnotationBarrier) }, nil},
 		"the lower one does not wait": {func(_ *appsv1.StatefulSet, lower *corev1.Pod) {
 			lower.Status.InitContainerStatuses[1].State = corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{}}
 		}, nil},

@@ -38,25 +38,33 @@ func TestOrderedReadyHoldsAMember(t *testing.T) {
 	const lower, higher = "demo-dc1-rack1-0", "demo-dc1-rack1-1"
 	const parallel = "delete StatefulSet demo-dc1-rack1 but not its Pods, which cannot be undone without its manifest: kubectl delete statefulset demo-dc1-rack1 --cascade=orphan -n demo; then apply it again with podManagementPolicy Parallel. " +
 		"With OrderedReady it does not create Pod demo-dc1-rack1-1 while demo-dc1-rack1-0 is not Ready"
+	look := func(verb string) string {
+		return "check what demo-dc1-rack1-0 is waiting for: kubectl scylla " + verb + " demo-dc1-rack1-0 -n demo. " +
+			"StatefulSet demo-dc1-rack1 does not create Pod demo-dc1-rack1-1 while demo-dc1-rack1-0 is not Ready (podManagementPolicy OrderedReady)"
+	}
+	starting := started(time.Minute, &api.NodeStatusReport{}).Pod("demo-dc1-rack1-1").Status
 	for name, tc := range map[string]struct {
 		change func(*plugintest.Cluster)
 		want   string
 	}{
 		"in order": {func(*plugintest.Cluster) {}, parallel},
+		// the lower ordinal waits for nobody, so it becomes Ready, or has a step of its own
+		"the lower one restarts":   {func(c *plugintest.Cluster) { c.Pod(lower).Annotations = nil }, look("barrier")},
+		"the lower one starts":     {func(c *plugintest.Cluster) { c.Pod(lower).Status = starting }, look("describe")},
+		"the lower one has no Pod": {func(c *plugintest.Cluster) { c.Ghost(lower) }, look("describe")},
 		"in parallel": {func(c *plugintest.Cluster) {
 			c.Set("dc1", "rack1").Spec.PodManagementPolicy = appsv1.ParallelPodManagement
 		}, ""},
-		"the lower one is ready": {func(c *plugintest.Cluster) { ready(c, lower, corev1.ConditionTrue) }, ""},
-		"the Scylla Operator's StatefulSet": {func(c *plugintest.Cluster) { c.Operator() },
-			"check what demo-dc1-rack1-0 is waiting for: kubectl scylla barrier demo-dc1-rack1-0 -n demo. " +
-				"StatefulSet demo-dc1-rack1 does not create Pod demo-dc1-rack1-1 while demo-dc1-rack1-0 is not Ready (podManagementPolicy OrderedReady)"},
+		"the lower one is ready":            {func(c *plugintest.Cluster) { ready(c, lower, corev1.ConditionTrue) }, ""},
+		"the Scylla Operator's StatefulSet": {func(c *plugintest.Cluster) { c.Operator() }, look("barrier")},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			c := plugintest.New(3, 3)
 			waits := c.Newcomer("dc1", "rack2", 3)
 			c.Set("dc1", "rack1").Spec.PodManagementPolicy = appsv1.OrderedReadyPodManagement
-			ready(c, lower, corev1.ConditionFalse)
+			c.NoRow(lower).Pod(lower).Status = c.Pod(waits).Status
+			c.Pod(lower).Annotations = map[string]string{api.AnnotationBarrier: `{"emptyVolume":true}`}
 			c.Ghost(higher).NoRow(higher)
 			for _, n := range c.Nodes {
 				if n.Name != higher {

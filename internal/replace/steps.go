@@ -9,6 +9,7 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api/hostid"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/diagnosis/evidence"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
@@ -51,9 +52,12 @@ func WhileCause(c *cluster.Cluster, member string, cause cluster.Cause, object s
 		return evidence.Do(words.New(words.ForcePastZeroToken, "node", member), f)
 	case cluster.CauseOrder:
 		f["statefulSet"] = c.StatefulSet(member).Name
-		step := words.New(words.ApplyParallel, "statefulSet", f["statefulSet"], "node", member, "lower", object)
-		if c.Operator {
-			step.Code = words.LowerOrdinalFirst
+		step := words.New(words.LowerOrdinalFirst, "statefulSet", f["statefulSet"], "node", member, "lower", object)
+		switch lower := c.Member(object); {
+		case HeldByBarrier(c, member) && !c.Operator:
+			step.Code = words.ApplyParallel
+		case lower != nil && lower.WaitsInBarrier():
+			f["show"] = "barrier"
 		}
 		return evidence.Do(step, f)
 	case cluster.CauseKubernetesNode:
@@ -70,6 +74,18 @@ func WhileCause(c *cluster.Cluster, member string, cause cluster.Cause, object s
 		return StartStep(c, member)
 	}
 	return words.Message{}
+}
+
+// HeldByBarrier reports whether the member's Pod is not created before the Pod of a lower ordinal
+// is Ready, and that Pod waits in its barrier or launcher for the member: neither can start.
+func HeldByBarrier(c *cluster.Cluster, member string) bool {
+	lower := c.WaitsBefore(member)
+	if lower == nil {
+		return false
+	}
+	v, err := bootstrap.VerdictOf(c, lower.Name)
+	about := func(b matrix.Blocker) bool { return b.Observed.Member == member }
+	return err == nil && slices.ContainsFunc(v.Blockers, about)
 }
 
 // OfCauses are the steps that WhileCause can return.

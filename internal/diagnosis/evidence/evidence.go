@@ -175,7 +175,8 @@ var table = []Item{
 	{Code: ReplacementLabels, Origin: Kubernetes,
 		Field: "the labels of a replacement on the member Service, malformed or incomplete", Volume: Unknown},
 	{Code: OrderedStart, Origin: Kubernetes,
-		Field:  "podManagementPolicy OrderedReady of the StatefulSet, and a lower ordinal whose Pod is not Ready",
+		Field: "podManagementPolicy OrderedReady of the StatefulSet, " +
+			"and a lower ordinal whose barrier waits for the member",
 		Volume: Unknown},
 }
 

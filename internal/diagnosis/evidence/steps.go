@@ -127,7 +127,7 @@ var commands = map[words.Code][]string{
 	words.UncordonNode:       {"uncordon {kubernetesNode}"},
 	words.RestartDrained:     {"delete pod {pod} {in}"},
 	words.ForgetViews:        {"delete pod {pod} {in}"},
-	words.LowerOrdinalFirst:  {"scylla barrier {lower} {in}"},
+	words.LowerOrdinalFirst:  {"scylla {show} {lower} {in}"},
 	words.ApplyParallel:      {"delete statefulset {statefulSet} --cascade=orphan {in}"},
 
 	words.BringReport:        {seeStatus},
@@ -231,6 +231,7 @@ var constants = Facts{
 	"operator":          api.OperatorName,
 	"object":            "pod POD",
 	"log":               "logs POD -c CONTAINER",
+	"show":              "describe",
 	"reporterLog":       "logs POD -c " + api.ContainerReporter,
 	"target":            "MEMBER",
 	"statefulSets":      "STATEFULSET",
