@@ -50,12 +50,12 @@ func (in *Input) force(v Verdict, m *matrix.Matrix) Verdict {
 	record, recorded := in.Member.ForceOverrides()
 	if fresh := uncovered(record, v.Blockers); recorded && len(fresh) > 0 {
 		volume := func(b matrix.Blocker) bool { return b.Cause.Code == words.VolumeOfUnknownHostID }
-		down := slices.DeleteFunc(slices.Clone(v.Blockers), func(b matrix.Blocker) bool {
-			return b.Reason != words.NodeDown
-		})
-		// As without a force: the step of an unknown volume must not cover a DOWN node as well.
+		var down []matrix.Blocker
 		if others := slices.DeleteFunc(slices.Clone(fresh), volume); len(others) > 0 {
-			fresh, down = others, nil
+			fresh = others
+		} else { // as without a force: the step of an unknown volume must not cover a DOWN node as well
+			other := func(b matrix.Blocker) bool { return b.Reason != words.NodeDown }
+			down = slices.DeleteFunc(slices.Clone(v.Blockers), other)
 		}
 		v.Decision, v.Summary = DecisionWait, words.New(words.ForceDoesNotCover, "reasons", reasons(fresh))
 		v = v.Only(fresh)

@@ -374,8 +374,7 @@ func (s *scene) notReady(k int) {
 // forced reports the forced members: their next start skips the barrier. A copy is reported with
 // its origin.
 func (s *scene) forced() {
-	var objects, blocked []string
-	var first string // member that its force does not start
+	var objects, blocked []string // blocked: members that their force does not start
 	undo := "--cluster " + s.c.Name
 	for i := range s.c.StatefulSets {
 		if set := &s.c.StatefulSets[i]; cluster.Forces(set) {
@@ -388,7 +387,7 @@ func (s *scene) forced() {
 		}
 		if _, recorded := m.ForceOverrides(); recorded && m.Forced() {
 			if v, err := bootstrap.VerdictOf(s.c, m.Member); err == nil && v.Summary.Code == words.ForceDoesNotCover {
-				blocked, first = append(blocked, m.Name()), cmp.Or(first, m.Member)
+				blocked = append(blocked, m.Member)
 			}
 		}
 		if !m.Forced() || m.Annotation(api.AnnotationForcePropagatedFrom) != "" && len(objects) > 0 {
@@ -402,8 +401,8 @@ func (s *scene) forced() {
 	}
 	if len(objects) > 0 {
 		step := s.do(words.TakeForceBack, evidence.Facts{"target": undo})
-		if first != "" { // who wants that start needs another force
-			step = s.do(words.SeeBarrier, evidence.Facts{"member": first})
+		if len(blocked) > 0 { // who wants that start needs another force
+			step = s.do(words.SeeBarrier, evidence.Facts{"member": blocked[0]})
 		}
 		s.remark(Finding{Kind: Forced, Step: step,
 			Message: words.New(words.FindingForced, "objects", objects, "blocked", blocked)})
