@@ -206,10 +206,13 @@ func TestNoHarm47AMirrorOfOurs(t *testing.T) {
 
 // TestNoHarm47ANodeThatRunsDoesNotWait: with the operator's feature gate off no Pod has a barrier, and a new node whose ScyllaDB runs waits for nothing, whatever the verdict.
 func TestNoHarm47ANodeThatRunsDoesNotWait(t *testing.T) {
-	for _, joined := range []string{"", "false"} {
-		c := plugintest.New(3, 1).Down("demo-dc1-rack1-0")
+	for _, joined := range []string{"", "false", "all are UP"} {
+		c, want := plugintest.New(3, 1), []string{exit0, "3 of 3 nodes seen UP by all, 1 new node starting"}
+		if joined != "all are UP" {
+			c, want = c.Down("demo-dc1-rack1-0"), []string{exit3, "ScyllaDB is running, no barrier delays it"}
+		}
 		n := c.Newcomer("dc1", "rack2", 1)
-		if joined != "" {
+		if joined == "false" {
 			c.Service(n).Annotations = map[string]string{api.AnnotationNodeJoined: joined, api.AnnotationHostID: plugintest.HostID(9)}
 		}
 		objects := edit(c.OperatorObjects("dc1", nil), "", func(p *corev1.Pod) { p.Spec.InitContainers, p.Status.InitContainerStatuses = nil, nil })
@@ -218,7 +221,7 @@ func TestNoHarm47ANodeThatRunsDoesNotWait(t *testing.T) {
 			p.Status.Phase = corev1.PodRunning
 			p.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: api.ContainerScyllaDB, Started: new(true), State: up}}
 		})
-		shows(t, objects, "status", []string{exit3, "ScyllaDB is running, no barrier delays it"}, "must wait")
+		shows(t, objects, "status", want, "must wait")
 	}
 }
 

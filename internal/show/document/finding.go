@@ -148,7 +148,12 @@ func (d *ClusterStatus) counted(by string) string {
 		text = fmt.Sprintf("%d of %s seen UP%s, of %d members", c.Up, words.Count(c.Nodes, "host ID", "host IDs"), by,
 			c.Nodes+d.shared())
 	}
-	failed := 0
+	failed, running := 0, 0
+	for i := range d.Newcomers {
+		if d.Newcomers[i].Summary.Code == words.NewcomerRuns {
+			running++
+		}
+	}
 	for i := range d.Replacements {
 		if d.Replacements[i].Failure != nil {
 			failed++
@@ -158,7 +163,8 @@ func (d *ClusterStatus) counted(by string) string {
 		n         int
 		one, many string
 	}{
-		{len(d.Newcomers), "new node waiting", "new nodes waiting"},
+		{len(d.Newcomers) - running, "new node waiting", "new nodes waiting"},
+		{running, "new node starting", "new nodes starting"},
 		{len(d.UnderWay()), "topology operation in progress", "topology operations in progress"},
 		{len(d.Replacements) - failed, "replacement open", "replacements open"},
 		{failed, "replacement failed", "replacements failed"},
