@@ -5,6 +5,7 @@ package cluster
 import (
 	"maps"
 	"slices"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -29,12 +30,32 @@ func (m *Member) Full() bool {
 	return known && percent >= DiskFull || m.objects().Logged[m.Ref.Member].Code == words.DiskNoSpace
 }
 
+// FullAt returns the latest time at which the member's volume is known to have been full: the last
+// end of a ScyllaDB whose log shows it, or what its reporter has had time to measure. Zero if
+// unknown.
+func (m *Member) FullAt() time.Time {
+	var at time.Time
+	if exit := m.LastExit(); exit != nil && m.objects().Logged[m.Ref.Member].Code == words.DiskNoSpace {
+		at = exit.FinishedAt.Time
+	}
+	percent, known := m.DiskUsed()
+	if m.c == nil || !known || percent < DiskFull || m.RowFrozen() && m.DiskUsedBy() == "" {
+		return at
+	}
+	if measured := m.c.TakenAt.Add(-LimitReread); measured.After(at) {
+		at = measured
+	}
+	return at
+}
+
 // Growth is whether the member's volume can be enlarged.
 type Growth struct {
 	Claim, Class string
 	// Size is the requested size, Capacity the present one; zero if unknown. Capacity < Size while
 	// the volume is being enlarged.
 	Size, Capacity resource.Quantity
+	// Grown is when the capacity was last written; zero if unknown.
+	Grown time.Time
 	// Read is true if the StorageClass was read.
 	Read bool
 	StorageClass
@@ -47,6 +68,7 @@ func (m *Member) Growth() (g Growth) {
 	}
 	g.Claim, g.Size, g.Capacity = m.PVC.Name, *m.PVC.Spec.Resources.Requests.Storage(),
 		*m.PVC.Status.Capacity.Storage()
+	g.Grown = writtenAt(m.PVC.ManagedFields, "f:capacity")
 	if name := m.PVC.Spec.StorageClassName; name != nil {
 		g.Class = *name
 		g.StorageClass, g.Read = m.objects().Classes[g.Class]

@@ -131,7 +131,7 @@ func VolumeStep(c *cluster.Cluster, member string) words.Message {
 		step.Code = words.VolumeLocal
 	case !g.Expands:
 		step.Code = words.VolumeFixed
-	case !g.Size.IsZero():
+	case !g.Size.IsZero() && !g.Capacity.IsZero() && g.Grown.Before(m.FullAt()): // else it may be large enough
 		step.Code, step.Params["object"], step.Params["larger"] = words.GrowVolume, templateOf(c, member), g.Larger()
 		f["patch"] = `{"spec":{"resources":{"requests":{"storage":"` + g.Larger() + `"}}}}`
 	}

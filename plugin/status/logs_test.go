@@ -21,6 +21,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/plugin/cli"
 	"github.com/kubectl-scylla/kubectl-scylla/test/run/plugintest"
+	"github.com/kubectl-scylla/kubectl-scylla/test/simulation/stage"
 )
 
 const loggedBy = "demo-dc1-rack3-0"
@@ -154,14 +155,17 @@ func TestAFullVolumeIsEnlargedByItsStorageClass(t *testing.T) {
 		capacity string
 		want     []string
 		patches  bool
+		grown    bool // 10 s ago, after the volume was full
 	}{
 		"it allows it": {class("fast", "ebs.csi.aws.com", true), "100Gi", []string{
 			"enlarge PVC data-" + loggedBy + " (now 100Gi), which cannot be undone: StorageClass fast allows it; 150Gi is an example", grows,
-			"The template in StatefulSet demo-dc1-rack3 keeps the old size"}, true},
-		"it forbids it":        {class("fast", "ebs.csi.aws.com", nil), "100Gi", []string{"StorageClass fast does not allow PVC data-" + loggedBy, "nodetool " + loggedBy + " -n demo -- listsnapshots"}, false},
-		"local volumes":        {class("fast", "kubernetes.io/no-provisioner", true), "100Gi", []string{"has a local volume (StorageClass fast), which cannot be enlarged"}, false},
-		"it is not readable":   {class("other", "ebs.csi.aws.com", true), "100Gi", []string{"if its StorageClass fast allows expansion", "kubectl get pvc,storageclass -n demo"}, false},
-		"it is being enlarged": {class("fast", "ebs.csi.aws.com", true), "50Gi", []string{"is being enlarged from 50Gi to 100Gi", "kubectl describe pvc data-" + loggedBy}, false},
+			"The template in StatefulSet demo-dc1-rack3 keeps the old size"}, true, false},
+		"it was enlarged since": {class("fast", "ebs.csi.aws.com", true), "100Gi", []string{"if its StorageClass fast allows expansion"}, false, true},
+		"it has no capacity":    {class("fast", "ebs.csi.aws.com", true), "0", []string{"if its StorageClass fast allows expansion"}, false, false},
+		"it forbids it":         {class("fast", "ebs.csi.aws.com", nil), "100Gi", []string{"StorageClass fast does not allow PVC data-" + loggedBy, "nodetool " + loggedBy + " -n demo -- listsnapshots"}, false, false},
+		"local volumes":         {class("fast", "kubernetes.io/no-provisioner", true), "100Gi", []string{"has a local volume (StorageClass fast), which cannot be enlarged"}, false, false},
+		"it is not readable":    {class("other", "ebs.csi.aws.com", true), "100Gi", []string{"if its StorageClass fast allows expansion", "kubectl get pvc,storageclass -n demo"}, false, false},
+		"it is being enlarged":  {class("fast", "ebs.csi.aws.com", true), "50Gi", []string{"is being enlarged from 50Gi to 100Gi", "kubectl describe pvc data-" + loggedBy}, false, false},
 	} {
 		loop := loops("storage_io_error (Storage I/O error: 28: No space left on device)")
 		full := plugintest.New(3, 1).Says(func(n plugintest.Node, said *api.NodeStatusReport) {
@@ -177,6 +181,10 @@ func TestAFullVolumeIsEnlargedByItsStorageClass(t *testing.T) {
 					p.Labels = map[string]string{api.LabelCluster: "demo"}
 					p.Spec.Resources.Requests = corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("100Gi")}
 					p.Status = corev1.PersistentVolumeClaimStatus{Phase: corev1.ClaimBound, Capacity: corev1.ResourceList{corev1.ResourceStorage: resource.MustParse(tc.capacity)}}
+					if tc.grown {
+						p.ManagedFields = stage.Written(`{"f:status":{"f:capacity":{}}}`)
+						p.ManagedFields[0].Time.Time = plugintest.Now.Add(-10 * time.Second)
+					}
 				}), tc.class)
 				text := printed(t, objects, "status demo", "status demo --from "+plugintest.Save(t, objects))
 				for _, want := range tc.want {
