@@ -48,6 +48,8 @@ var rules = map[words.Code][]rule{
 	words.ForceValueInvalid: {{steps: one(words.MendForceValue)}},
 	words.ReplaceRequestInvalid: {
 		{steps: one(words.MendReplaceLabel), when: because(words.ReplacingLabelIsEmpty, words.ReplacingLabelIsNone)},
+		{steps: one(words.WithdrawRequest),
+			when: func(a *asked) bool { return a.n != nil && (a.n.Reports || a.n.SeenUp > 0) }},
 		{steps: one(words.EmptyReplaceLabel)},
 	},
 	words.LabelMissing: {

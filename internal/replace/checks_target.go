@@ -46,6 +46,9 @@ func (v *verifier) checkRequest() finding {
 }
 
 func emptyLabel(in *Input) words.Message {
+	if alive(in, in.Self.RecordedID()) {
+		return words.New(words.WithdrawRequest).Do(words.Scylla(in.Namespace, "replace", "cancel", in.Self.Member))
+	}
 	return words.New(words.ReplaceEmptyLabel).Do(words.Kubectl(in.Namespace, "label", "--overwrite", "service",
 		in.Self.Member, api.LabelReplace+"="))
 }
@@ -218,6 +221,13 @@ func (v *rowEvidence) checkNotAlive() finding {
 	return ok(words.New(words.PodNotReady, "pod", p.Name))
 }
 
+// containerYoung reports whether ScyllaDB was started a moment ago, unless it is in a crash loop.
+func (v *verifier) containerYoung() bool {
+	m := v.in.Self
+	started := m.StartedAt()
+	return !started.IsZero() && m.ScyllaDB().RestartCount < manyRestarts && v.in.Now.Sub(started) < startingTime
+}
+
 // manyRestarts is the restart count from which a Pod is in a crash loop, not starting.
 const manyRestarts = 3
 
@@ -245,7 +255,7 @@ func (v *verifier) checkJustStarted() finding {
 		return failed(words.New(words.PodInitialising, "pod", p.Name, "waits", m.Waiting), wait)
 	case now.Sub(p.CreationTimestamp.Time) < startingTime:
 		return failed(words.New(words.PodYoung, "pod", p.Name, "since", clock(p.CreationTimestamp.Time, now)), wait)
-	case !started.IsZero() && m.ScyllaDB().RestartCount < manyRestarts && now.Sub(started) < startingTime:
+	case v.containerYoung():
 		return failed(words.New(words.ContainerYoung, "pod", p.Name, "since", clock(started, now)), wait)
 	case m.Rolling() && (!v.rec.Requested || !cluster.Unschedulable(p)):
 		return failed(words.New(words.StatefulSetRolling, "set", m.StatefulSet.Name), wait)

@@ -3,6 +3,7 @@
 package replace
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -10,6 +11,7 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/diagnosis/evidence"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
@@ -199,14 +201,16 @@ func (m *machine) evict() Step {
 		msg := words.New(words.OldNodeCameBack, "pod", p.Name, "evidence", alive[0].Evidence)
 		decommission := append(words.Kubectl(in.Namespace, "exec", p.Name), "-c", in.Containers.Container(p.Name), "--",
 			"nodetool", "decommission")
-		cure := words.New(words.OldNodeCameBackCure).Do(decommission)
-		for _, c := range in.Claims {
-			if volume := c.Spec.VolumeName; goes(c) && volume != "" {
-				keep := append(words.Kubectl("", "patch", "persistentvolume", volume), "--patch",
-					`{"spec":{"persistentVolumeReclaimPolicy":"Retain"}}`)
-				cure = words.New(words.OldNodeCameBackKeep, "volume", volume).Do(keep, decommission)
-				break
-			}
+		// A PVC that was not read may exist: then nothing deletes the data.
+		f := evidence.Facts{"namespace": in.Namespace, "claim": in.Self.PVCName}
+		cure := words.New(words.OldNodeCameBackLook).Do(f.Commands(words.OldNodeCameBackLook)...)
+		switch volume, going := goingVolume(in); {
+		case volume != "":
+			keep := append(words.Kubectl("", "patch", "persistentvolume", volume), "--patch",
+				`{"spec":{"persistentVolumeReclaimPolicy":"Retain"}}`)
+			cure = words.New(words.OldNodeCameBackKeep, "volume", volume).Do(keep, decommission)
+		case going:
+			cure = words.New(words.OldNodeCameBackCure).Do(decommission)
 		}
 		return Step{
 			Action: ActionHoldEviction, Message: msg, Checks: alive, Cure: cure,
@@ -220,6 +224,17 @@ func (m *machine) evict() Step {
 			{Reason: EventPodEvicted, Note: words.New(words.PodEvicted, "pod", p.Name, "uid", uid, "hostID", m.original,
 				"request", m.request())}},
 	}, words.New(words.PodCannotBeEvicted, "pod", p.Name))
+}
+
+// goingVolume returns the volume of a PVC that is being deleted, empty if no such PVC has one, and
+// reports whether a PVC is being deleted.
+func goingVolume(in *Input) (volume string, going bool) {
+	for _, c := range in.Claims {
+		if goes(c) {
+			volume, going = cmp.Or(volume, c.Spec.VolumeName), true
+		}
+	}
+	return volume, going
 }
 
 func foreignPod(p *corev1.Pod) Step {

@@ -8,6 +8,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/diagnosis/evidence"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
@@ -57,15 +58,53 @@ func LostRecord(in Input) words.Message {
 // PutBack returns the command that continues a replacement by the Scylla Operator. While the old
 // Pod exists, it only sets the request. If the host ID is recorded, the operator no longer evicts
 // the Pod, and waits indefinitely for another host ID (its sync_services.go,
-// finishOngoingReplaceNodeUsingHostID).
+// finishOngoingReplaceNodeUsingHostID). The eviction deletes the data: the step for a node that is
+// alive saves them, and shows how to look unless the node is known to be dead.
 func PutBack(in Input, original hostid.ID) words.Message {
 	if in.Self.Pod != nil && !in.Self.Deleting() {
+		if alive(&in, original) {
+			return saveData(&in)
+		}
+		if !mayEvict(&in, original) {
+			return seeOldPod(&in)
+		}
 		return words.New(words.PutRequestBack).Do(words.Kubectl(in.Namespace, "label", "service", in.Self.Member,
 			api.LabelReplace+"="))
 	}
 	return words.New(words.PutLabelBack, "hostID", original).Do(
 		words.Kubectl(in.Namespace, "label", "service", in.Self.Member, api.LabelReplace+"=",
 			api.LabelReplacingNodeHostID+"="+string(original)))
+}
+
+// mayEvict reports whether the old Pod may be evicted, which deletes its data: for the time dead a
+// majority has had the node DOWN, and nothing shows it alive or starting.
+func mayEvict(in *Input, original hostid.ID) bool {
+	v := &verifier{rowEvidence: newOpinions(in, original, "", nil)}
+	return v.checkDown().result == OK && v.checkNotAlive().result == OK && v.checkDownFor().result == OK &&
+		!v.containerYoung()
+}
+
+// alive reports whether the node is UP in a row, or its Pod is Ready.
+func alive(in *Input, original hostid.ID) bool {
+	v := newOpinions(in, original, "", nil)
+	i, known := v.all.Index(original)
+	return len(v.of(original).Up) > 0 || known && v.all.Nodes()[i].SeenUp > 0 || v.checkNotAlive().result == Failed
+}
+
+func seeOldPod(in *Input) words.Message {
+	return words.New(words.OperatorSeeOldPod).Do(words.Scylla(in.Namespace, "describe", in.Self.Member))
+}
+
+// saveData is the step for a node that runs while its PVC is being deleted.
+func saveData(in *Input) words.Message {
+	f := evidence.Facts{"namespace": in.Namespace, "pod": in.Self.Member,
+		"container": in.Containers.Container(in.Self.Member)}
+	volume, _ := goingVolume(in)
+	if volume == "" {
+		return evidence.Do(words.New(words.SaveData, "pod", in.Self.Member), f)
+	}
+	f["volume"] = volume
+	return evidence.Do(words.New(words.SaveVolumeAndData, "pod", in.Self.Member, "volume", volume), f)
 }
 
 // oldPodStays reports whether the Pod of the replaced node still exists. Its row has that host ID,

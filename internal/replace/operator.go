@@ -38,8 +38,7 @@ func State(in Input) Step {
 	case !rec.Requested:
 		s.Action, s.NewHostID = ActionFail, id
 		s.Message = words.New(words.OperatorLabelRemoved, "label", api.LabelReplace, "original", rec.Original)
-		s.Cure = words.New(words.OperatorEndByHand).Do(words.Kubectl(in.Namespace, "label", "service", in.Self.Member,
-			api.LabelReplacingNodeHostID+"-"))
+		s.Cure = words.New(words.OperatorEndByHand).Do(words.Scylla(in.Namespace, "replace", "status", in.Self.Member))
 	case !rec.HasOriginal:
 		s = operatorDeletes(in, s)
 	case !rec.OriginalError.IsZero():
@@ -116,9 +115,7 @@ func Armed(in Input) bool {
 	if !in.Operator || !rec.Requested || rec.HasOriginal || !TooLate(in).IsZero() {
 		return false
 	}
-	v := newOpinions(&in, target, "", nil)
-	i, known := v.all.Index(target)
-	return len(v.of(target).Up) > 0 || known && v.all.Nodes()[i].SeenUp > 0 || v.checkNotAlive().result == Failed
+	return alive(&in, target)
 }
 
 // Disarm is the only step, before anything that starts the operator, for a cluster with a member
@@ -143,17 +140,16 @@ func disarm(namespace, member string) words.Message {
 
 // operatorOldPod handles a replacement whose old Pod was never evicted although the operator waits
 // for a new host ID. Without the label the operator evicts the Pod, which deletes its volume. That
-// is therefore suggested only while a majority has the node DOWN and nothing shows it alive.
+// is therefore suggested only for a node that is known to be dead.
 func operatorOldPod(in Input, s Step) Step {
 	s.Action, s.Message = ActionHoldEviction, words.New(words.OperatorOldPod, "pod", in.Self.Pod.Name, "label",
 		api.LabelReplacingNodeHostID)
-	v := newOpinions(&in, s.Original, "", nil)
-	if v.checkDown().result == OK && v.checkNotAlive().result == OK {
+	if mayEvict(&in, s.Original) {
 		s.Cure = words.New(words.OperatorLetEvict).Do(words.Kubectl(in.Namespace, "label", "service", in.Self.Member,
 			api.LabelReplacingNodeHostID+"-"))
 		return s
 	}
-	s.Cure = words.New(words.OperatorSeeOldPod).Do(words.Scylla(in.Namespace, "describe", in.Self.Member))
+	s.Cure = seeOldPod(&in)
 	return s
 }
 
@@ -190,7 +186,7 @@ func operatorJoin(in Input, s Step, id hostid.ID) Step {
 	}
 	switch ours.Cure.Code {
 	case words.CureResume, words.CureResumeAfter, words.CureVolumeLost, words.CureNewcomerLost,
-		words.CureNewcomerIsMember, words.CureGiveHostID:
+		words.CureNewcomerIsMember, words.CureGiveHostID, words.CureStartAsNew:
 		// The operator has no second attempt, and ends the first one itself.
 		s.Cure = words.New(words.CureOperatorByHand)
 	case words.CureBringBackOrResume:

@@ -225,7 +225,7 @@ func TestState(t *testing.T) {
 		"label only": {operator(requested()), ActionDeletePVC, []string{"the Scylla Operator deletes PVC and Pod"}},
 		"its own words": {change(operator(requested()), func(in *Input) { in.Conditions = []string{"ServiceControllerProgressing: WaitingForPodRecreation"} }), ActionDeletePVC,
 			[]string{"WaitingForPodRecreation"}},
-		"label removed": {begun(func(in *Input) { delete(in.Self.Service.Labels, api.LabelReplace) }), ActionFail, []string{"removed during the replacement", "kubectl label service demo-d-0"}},
+		"label removed": {begun(func(in *Input) { delete(in.Self.Service.Labels, api.LabelReplace) }), ActionFail, []string{"removed during the replacement", "kubectl scylla replace status demo-d-0"}},
 		"no host ID":    {begun(func(in *Input) { in.Self.Service.Labels[api.LabelReplacingNodeHostID] = "" }), ActionFail, []string{"no usable host ID"}},
 		"no Pod yet":    {begun(func(in *Input) { noPod(in) }), ActionWaitNewPod, nil},
 		"Pod is pending": {begun(func(in *Input) {
@@ -341,9 +341,38 @@ func removedMember() Input {
 	})
 }
 
+// TestEvictLooksForAClaimThatNothingDeletes: the old node is UP again. The step for its data was a decommission even of a healthy node whose PVC had not been read.
+func TestEvictLooksForAClaimThatNothingDeletes(t *testing.T) {
+	bound := data("pvc-1", deleting)
+	bound[0].Spec.VolumeName = "pv-1"
+	for name, tc := range map[string]struct {
+		claims []*corev1.PersistentVolumeClaim
+		want   words.Code
+	}{
+		"its PVC was not read":                    {nil, words.OldNodeCameBackLook},
+		"another PVC has its place":               {data("pvc-2"), words.OldNodeCameBackLook},
+		"its PVC is being deleted":                {data("pvc-1", deleting), words.OldNodeCameBackCure},
+		"its PVC is being deleted, with a volume": {bound, words.OldNodeCameBackKeep},
+	} {
+		in := setCell(change(recorded(), func(in *Input) { in.Claims = tc.claims }), "demo-b-0", hostOld, matrix.Up, 0)
+		if s := Next(in); s.Action != ActionHoldEviction || s.Cure.Code != tc.want {
+			t.Errorf("%s: %s, %s, want %s", name, s.Action, words.Text(s.Cure), tc.want)
+		}
+	}
+}
+
 // maybeIntact: nothing shows that the new volume of the Pod without a Kubernetes node is gone.
 func maybeIntact(in *Input) {
 	in.VolumeGone, in.Unscheduled = words.Message{}, words.New(words.MendKubernetesNode, "kubernetesNode", "k8")
+}
+
+// operators is a replacement by the Scylla Operator.
+func operators(in Input) Input {
+	return change(in, func(in *Input) {
+		in.Operator = true
+		in.Self.Service.Labels = map[string]string{api.LabelReplace: "", api.LabelReplacingNodeHostID: hostOld}
+		in.Self.Service.Annotations = map[string]string{api.AnnotationHostID: hostNew, api.AnnotationNodeJoined: "true"}
+	})
 }
 
 // Another attempt is offered only where the new volume is gone: no reason of the scheduler shows that.
@@ -372,6 +401,7 @@ func TestVolumeLost(t *testing.T) {
 				}
 			})
 		}), ""},
+		"the operator's one was removed":    {operators(removedMember()), words.CureOperatorByHand},
 		"the Scylla Operator has no second": {change(noNode(operatorBegun(), time.Hour), func(in *Input) { in.Operator = true }), words.CureOperatorByHand},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -11,8 +11,9 @@ var (
 		"Pod {pod} still belongs to the old node: because of label {label} the Scylla Operator does not evict it, and waits for a new host ID")
 	OperatorLetEvict = define("OperatorLetEvict",
 		"remove the label; then the Scylla Operator evicts the Pod and records the host ID again, which cannot be undone: {1}")
-	OperatorSeeOldPod   = define("OperatorSeeOldPod", "check whether the old node is DOWN: {1}")
-	OperatorEndByHand   = define("OperatorEndByHand", "when the new node has joined, remove the label, which cannot be undone: {1}")
+	OperatorSeeOldPod = define("OperatorSeeOldPod", "check whether the old node is DOWN: {1}")
+	OperatorEndByHand = define("OperatorEndByHand",
+		"check whether the new node has joined: {1}. Until then only the other label names the node that it replaces")
 	OperatorDeletes     = define("OperatorDeletes", "the Scylla Operator deletes PVC and Pod and records the host ID")
 	OperatorHasNotBegun = define("OperatorHasNotBegun",
 		"the Scylla Operator deletes the PVC within seconds of a request. If PVC {claim} still exists after a minute, check that the operator is running: {1}")

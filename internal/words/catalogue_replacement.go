@@ -21,7 +21,8 @@ var (
 	ReplaceCorrectRecord     = define("ReplaceCorrectRecord", "correct or remove it on Service {namespace}/{member}")
 	ReplaceRequestReadable   = define("ReplaceRequestReadable", "label and annotations of the request are readable")
 	ReplaceLabelMalformed    = ofReplacement("ReplaceLabelMalformed",
-		`label {label}="{value}" is neither empty nor an IP address`, ReplaceEmptyLabel)
+		`label {label}="{value}" is neither empty nor an IP address`, ReplaceEmptyLabel, WithdrawRequest)
+	WithdrawRequest     = define("WithdrawRequest", "its node is running; withdraw the request: {1}")
 	ReplaceEmptyLabel   = define("ReplaceEmptyLabel", "set it to the empty value; a replacement cannot be undone: {1}")
 	ReplaceCheckUnknown = ofReplacement("ReplaceCheckUnknown",
 		`annotation {annotation} names check "{check}", which does not exist`, ReplaceSkippableChecks)
@@ -237,7 +238,8 @@ var (
 	AddressRemoveNode = define("AddressRemoveNode",
 		"the dead node cannot be named by its address; run removenode with its host ID, then let the member join as a new node")
 	AddressNotOwn = ofReplacement("AddressNotOwn",
-		"label {label}={address} is not the address of {member}, which is {own}", ReplaceEmptyLabel)
+		"label {label}={address} is not the address of {member}, which is {own}", ReplaceEmptyLabel,
+		WithdrawRequest)
 	AddressIPv6 = ofReplacement("AddressIPv6", "address {address} is IPv6, which a label cannot contain",
 		AddressUpgrade)
 	AddressUpgrade   = define("AddressUpgrade", "upgrade to ScyllaDB 5.2 or later, which replaces by host ID")
@@ -340,9 +342,11 @@ var (
 	SeeWhyPodStays     = define("SeeWhyPodStays", "check why the Pod is still there ({1}) and whether its Kubernetes node is Ready ({2}); delete neither")
 	OldNodeCameBack    = ofReplacement("OldNodeCameBack",
 		"the old node restarted after its PVC was deleted; Pod {pod} is not stopped: {evidence}", OldNodeCameBackCure,
-		OldNodeCameBackKeep)
+		OldNodeCameBackKeep, OldNodeCameBackLook)
 	OldNodeCameBackCure = define("OldNodeCameBackCure",
 		"its data exists only as long as this Pod: decommission the node, which cannot be undone ({1}), or stop ScyllaDB so that the replacement continues")
+	OldNodeCameBackLook = define("OldNodeCameBackLook",
+		"do not stop it; check whether its PVC exists: {1}. If it does not, the data exists only as long as this Pod")
 	OldNodeCameBackKeep = define("OldNodeCameBackKeep",
 		"its PVC is deleted with this Pod. To save the data, first retain volume {volume}: {1}; then decommission the node, which cannot be undone: {2}. Or stop ScyllaDB: the replacement continues, and the data stays in that volume until you delete it")
 	ReplaceRefusedYet   = define("ReplaceRefusedYet", "{what} yet: {says}")

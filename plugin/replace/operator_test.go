@@ -42,15 +42,31 @@ func TestNoHarm11TheOldPodIsNotTheNewNode(t *testing.T) {
 		svc.Labels[api.LabelReplace], svc.Labels[api.LabelReplacingNodeHostID] = "", oldID
 		return terminating(c.Objects())
 	}
+	restarted := func(c *plugintest.Cluster) *plugintest.Cluster {
+		st := &c.Pod(target).Status.ContainerStatuses[0]
+		st.RestartCount, st.State = 1, corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: metav1.NewTime(plugintest.Now.Add(-8 * time.Second))}}
+		return c
+	}
+	lately := func(objects []client.Object) []client.Object {
+		written(objects, time.Hour, 4*time.Minute)
+		return objects
+	}
+	unknown := func(objects []client.Object) []client.Object { written(objects, 0, 0); return objects }
 	for name, tc := range map[string]struct {
 		objects []client.Object
 		says    string
 		saysNot string
 	}{
-		"no label, the old Pod exists":       {terminating(dead().Operator().Objects()), putBack, api.LabelReplacingNodeHostID + "="},
-		"no label, the old Pod is gone":      {noPod(terminating(dead().Operator().Objects())), both, putBack},
-		"both labels, the old Pod exists":    {recorded(dead()), "Pod " + target + " still belongs to the old node", "exit 0"},
-		"both labels, and the node is alive": {recorded(prepared()), "check whether the old node is DOWN", "-hostid- "},
+		"no label, the old Pod exists": {terminating(dead().Operator().Objects()), putBack, api.LabelReplacingNodeHostID + "="},
+		// the eviction deletes the data of the old Pod
+		"no label, and the node is alive":          {terminating(prepared().Operator().Objects()), "do not restart or delete Pod " + target, "scylla/replace="},
+		"no label, DOWN for 4 minutes":             {lately(terminating(dead().Operator().Objects())), "check whether the old node is DOWN", "scylla/replace="},
+		"both labels, DOWN for 4 minutes":          {lately(recorded(dead())), "check whether the old node is DOWN", "-hostid- "},
+		"both labels, restarted 8 s ago":           {recorded(restarted(dead())), "check whether the old node is DOWN", "-hostid- "},
+		"both labels, DOWN, and since when is not": {unknown(recorded(dead())), "check whether the old node is DOWN", "-hostid- "},
+		"no label, the old Pod is gone":            {noPod(terminating(dead().Operator().Objects())), both, putBack},
+		"both labels, the old Pod exists":          {recorded(dead()), "Pod " + target + " still belongs to the old node", "exit 0"},
+		"both labels, and the node is alive":       {recorded(prepared()), "check whether the old node is DOWN", "-hostid- "},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := plugintest.Run{Args: []string{"replace", "status", target, "-n", "demo"}, Objects: tc.objects}.Do(t)
@@ -59,6 +75,26 @@ func TestNoHarm11TheOldPodIsNotTheNewNode(t *testing.T) {
 				t.Errorf("exit %d, want 3, %q and not %q:\n%s%s", got.Code, tc.says, tc.saysNot, got.Stdout, got.Stderr)
 			}
 		})
+	}
+}
+
+// TestStatusWithdrawsAMalformedRequestOfARunningNode: the step made the label a valid request to replace a node that is UP.
+func TestStatusWithdrawsAMalformedRequestOfARunningNode(t *testing.T) {
+	for name, tc := range map[string]struct {
+		c             *plugintest.Cluster
+		says, saysNot string
+	}{
+		"ours, UP":     {prepared(), "kubectl scylla replace cancel " + target, "scylla/replace= "},
+		"operator, UP": {operated(prepared()), "kubectl scylla replace cancel " + target, "scylla/replace= "},
+		"ours, DOWN":   {dead(), "scylla/replace= ", "replace cancel"},
+	} {
+		tc.c.Service(target).Labels[api.LabelReplace] = "yes"
+		for _, verb := range []string{"replace status " + target, "status demo", "barrier " + target} {
+			got := plugintest.Run{Args: append(strings.Fields(verb), "-n", "demo"), Objects: tc.c.Objects()}.Do(t)
+			if text := strings.Join(strings.Fields(got.Stdout+got.Stderr), " "); strings.Contains(text, tc.saysNot) || verb[0] == 'r' && !strings.Contains(text, tc.says) {
+				t.Errorf("%s, %s: want %q and not %q:\n%s", name, verb, tc.says, tc.saysNot, text)
+			}
+		}
 	}
 }
 
@@ -109,7 +145,7 @@ func TestNoHarm17ASecondDeadNodeIsExcluded(t *testing.T) {
 
 // terminating marks the target's claim as being deleted.
 func terminating(objects []client.Object) []client.Object {
-	for _, o := range objects {
+	for _, o := range unchanged(objects) {
 		if o.GetName() == "data-"+target {
 			o.SetFinalizers([]string{"kubernetes.io/pvc-protection"})
 			o.SetDeletionTimestamp(&metav1.Time{Time: plugintest.Now})
@@ -158,7 +194,7 @@ func TestBesideOperator5CancelPastThePointOfNoReturn(t *testing.T) {
 	}
 
 	t.Run("the operator deletes while the label goes", func(t *testing.T) {
-		c := plugintest.NewClient(asked(true).Objects(), interceptor.Funcs{
+		c := plugintest.NewClient(unchanged(asked(true).Objects()), interceptor.Funcs{
 			Patch: func(ctx context.Context, c client.WithWatch, obj client.Object, patch client.Patch, opts ...client.PatchOption) error {
 				if err := c.Patch(ctx, obj, patch, opts...); err != nil || obj.GetName() != target {
 					return err
@@ -462,6 +498,35 @@ func second(objects []client.Object) []client.Object {
 	return slices.DeleteFunc(objects, func(o client.Object) bool { _, ours := o.(*api.ScyllaDBStatusReport); return ours })
 }
 
+// written sets how long ago the operator's report and the rows of the Pods but that of target were last written; zero is unknown.
+func written(objects []client.Object, report time.Duration, rows ...time.Duration) {
+	set := func(o client.Object, fields string, age time.Duration) {
+		if o.SetManagedFields(nil); age > 0 {
+			f := sim.Written(fields)
+			f[0].Time.Time = plugintest.Now.Add(-age)
+			o.SetManagedFields(f)
+		}
+	}
+	others := 0
+	for _, o := range objects {
+		switch o := o.(type) {
+		case *api.ScyllaDBDatacenterNodesStatusReport:
+			set(o, `{"f:racks":{}}`, report)
+		case *corev1.Pod:
+			if o.Name != target {
+				set(o, `{"f:metadata":{"f:annotations":{"f:`+api.AnnotationNodeStatusReport+`":{}}}}`, rows[others%len(rows)])
+				others++
+			}
+		}
+	}
+}
+
+// unchanged are objects whose rows were last written an hour ago.
+func unchanged(objects []client.Object) []client.Object {
+	written(objects, time.Hour, time.Hour)
+	return objects
+}
+
 // TestNoHarm47HowLongItHasBeenDown: the operator's rows have no times, so down-for was unknown forever. Report and annotations are written at changes only: their last write is a lower bound.
 func TestNoHarm47HowLongItHasBeenDown(t *testing.T) {
 	for name, tc := range map[string]struct {
@@ -478,27 +543,7 @@ func TestNoHarm47HowLongItHasBeenDown(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			objects := operated(dead()).Objects()
-			written := func(o client.Object, fields string, age time.Duration) {
-				if o.SetManagedFields(nil); age > 0 {
-					f := sim.Written(fields)
-					f[0].Time.Time = plugintest.Now.Add(-age)
-					o.SetManagedFields(f)
-				}
-			}
-			others := 0
-			for _, o := range objects {
-				switch o := o.(type) {
-				case *api.ScyllaDBDatacenterNodesStatusReport:
-					written(o, `{"f:racks":{}}`, tc.report)
-				case *corev1.Pod:
-					if o.Name == target {
-						continue
-					}
-					age := tc.rows[others]
-					others++
-					written(o, `{"f:metadata":{"f:annotations":{"f:`+api.AnnotationNodeStatusReport+`":{}}}}`, age)
-				}
-			}
+			written(objects, tc.report, tc.rows[:]...)
 			got := plugintest.Run{Objects: objects, Args: []string{"replace", target, "-n", "demo", "--dry-run=client"}}.Do(t)
 			if text := strings.Join(strings.Fields(got.Stdout), " "); !strings.Contains(text, tc.want) {
 				t.Errorf("want %q\n%s%s", tc.want, got.Stdout, got.Stderr)

@@ -278,7 +278,6 @@ func Steps() []Step {
 		{"PutLabelBack", []words.Code{VolumeDeleting}},
 		{"EmptyReplaceLabel", []words.Code{ReplacementLabels}},
 		{"ReplaceEmptyLabel", []words.Code{ReplacementLabels}},
-		{"OperatorEndByHand", []words.Code{ReplacementLabels}},
 		{"ApplyParallel", []words.Code{OrderedStart}},
 		{"GrowVolume", []words.Code{words.DiskNoSpace}},
 	}

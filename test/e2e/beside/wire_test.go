@@ -496,8 +496,9 @@ func (w *wire) claimGoes(t *testing.T) {
 	w.service(third, func(s *corev1.Service) { delete(s.Labels, api.LabelReplace) })
 	// Its old Pod is there: with the host ID recorded the operator would wait for a new node in it without end.
 	back := "label service " + third + " " + api.LabelReplace + "= -n " + w.namespace
-	w.want(3, "kubectl "+back, "replace", "status", third)
-	w.want(2, "kubectl "+back, "replace", "cancel", third, "--wait=false")
+	const look = "check whether the old node is DOWN" // it has been for seconds, and the eviction deletes its data
+	w.want(3, look, "replace", "status", third)
+	w.want(2, look, "replace", "cancel", third, "--wait=false")
 	w.kubectl("", strings.Fields(back)...)
 	if l := labels(); len(l[api.LabelReplacingNodeHostID]) > 0 {
 		t.Errorf("labels %v", l)
