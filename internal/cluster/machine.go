@@ -81,11 +81,16 @@ func (c *Cluster) volumeNode(member string) (n KubernetesNode, pinned, moves boo
 		return n, false, false
 	}
 	nodes, read := c.Volumes[pvc.Spec.VolumeName]
-	name := pvc.Annotations[SelectedNode]
+	selected := pvc.Annotations[SelectedNode]
+	n.Name = selected
 	if pinned = read && len(nodes) == 1; pinned {
-		name = nodes[0]
+		n.Name = nodes[0]
 	}
-	return KubernetesNode{Name: name, State: c.Machines[name]}, pinned, read && !pinned
+	n.State = c.Machines[n.Name]
+	if n.State == KubernetesNodeGone && selected != "" && c.Machines[selected] != KubernetesNodeGone {
+		n.State = "" // the Kubernetes node for which the volume was created may exist
+	}
+	return n, pinned, read && !pinned
 }
 
 // SelectedNode is the PVC annotation with the Kubernetes node for which the volume was created; the

@@ -23,6 +23,7 @@ func TestVolumeGone(t *testing.T) {
 		machines map[string]string
 		pending  bool
 		node     string
+		selected string
 	}
 	local := map[string][]string{pv: {"disk"}}
 	gone := map[string]string{"disk": KubernetesNodeGone, "worker": KubernetesNodeReady}
@@ -32,6 +33,8 @@ func TestVolumeGone(t *testing.T) {
 	}{
 		"the PVC is Lost":                                  {facts{phase: corev1.ClaimLost}, words.ClaimIsLost},
 		"its Kubernetes node was deleted":                  {facts{volumes: local, machines: gone, pending: true}, words.VolumeOfGoneNode},
+		"the one that was selected for it was deleted too": {facts{volumes: local, machines: map[string]string{"disk": KubernetesNodeGone, "name": KubernetesNodeGone}, pending: true, selected: "name"}, words.VolumeOfGoneNode},
+		"the one that was selected for it exists":          {facts{volumes: local, machines: gone, pending: true, selected: "worker"}, ""},
 		"with its Pod on it":                               {facts{volumes: local, machines: gone, node: "disk"}, words.VolumeOfGoneNode},
 		"its Pod runs on another Kubernetes node":          {facts{volumes: local, machines: gone, node: "worker"}, ""},
 		"the volume can move":                              {facts{volumes: map[string][]string{pv: nil}, machines: gone, node: "disk"}, ""},
@@ -50,7 +53,7 @@ func TestVolumeGone(t *testing.T) {
 			}
 			o := st.objects()
 			o.PVCs = append(o.PVCs, corev1.PersistentVolumeClaim{
-				ObjectMeta: metav1.ObjectMeta{Namespace: o.Namespace, Name: pvc, Labels: map[string]string{api.LabelCluster: o.Name}},
+				ObjectMeta: metav1.ObjectMeta{Namespace: o.Namespace, Name: pvc, Labels: map[string]string{api.LabelCluster: o.Name}, Annotations: map[string]string{SelectedNode: tc.selected}},
 				Spec:       corev1.PersistentVolumeClaimSpec{VolumeName: pv}, Status: corev1.PersistentVolumeClaimStatus{Phase: tc.phase},
 			})
 			o.Volumes, o.Machines = tc.volumes, tc.machines

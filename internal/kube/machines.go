@@ -75,6 +75,7 @@ type Machines struct {
 	mu     sync.Mutex
 	at     time.Time
 	states map[string]string // nil if the Kubernetes nodes could not be read
+	hosts  map[string]string // by hostname label; empty if unknown
 	since  map[string]time.Time
 
 	warnings map[string]warnings // by namespace
@@ -108,7 +109,7 @@ func notReadySince(nodes []corev1.Node) map[string]time.Time {
 }
 
 // readVolumes reads the node affinity of the volumes of Pods that do not serve, and returns the
-// Kubernetes nodes that it names. A volume that cannot be read is omitted.
+// Kubernetes nodes that it names. It omits a volume if either cannot be read.
 func (l *loader) readVolumes(ctx context.Context) (machines []string) {
 	for i := range l.o.Pods {
 		if cluster.Serving(&l.o.Pods[i]) || len(l.o.Volumes) >= fewMachines {
@@ -124,17 +125,46 @@ func (l *loader) readVolumes(ctx context.Context) (machines []string) {
 			if err := l.c.Get(ctx, client.ObjectKey{Name: pvc.Spec.VolumeName}, &pv); err != nil {
 				continue // missing permission: the volume stays unknown
 			}
+			nodes := boundTo(&pv)
+			if len(nodes) == 1 {
+				if nodes[0] = l.opts.Machines.ofHost(ctx, l.c, nodes[0]); nodes[0] == "" {
+					continue
+				}
+				machines = append(machines, nodes[0])
+			}
 			if l.o.Volumes == nil {
 				l.o.Volumes = map[string][]string{}
 			}
-			l.o.Volumes[pv.Name] = boundTo(&pv)
-			machines = append(machines, l.o.Volumes[pv.Name]...)
+			l.o.Volumes[pv.Name] = nodes
 		}
 	}
 	return slices.DeleteFunc(machines, func(name string) bool { return name == "" })
 }
 
-// boundTo returns the Kubernetes nodes that a volume's node affinity names, nil if the volume can
+// ofHost returns the name of the Kubernetes node with this hostname label, which can differ from
+// its name. It is host if no Kubernetes node has the label, and empty if that is unknown.
+func (m *Machines) ofHost(ctx context.Context, c client.Reader, host string) string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if name, read := m.hosts[host]; read {
+		return name
+	}
+	if m.hosts == nil {
+		m.hosts = map[string]string{}
+	}
+	var list corev1.NodeList
+	switch err := c.List(ctx, &list, client.MatchingLabels{corev1.LabelHostname: host}, client.Limit(2)); {
+	case err != nil || len(list.Items) > 1:
+		m.hosts[host] = ""
+	case len(list.Items) == 1:
+		m.hosts[host] = list.Items[0].Name
+	default:
+		m.hosts[host] = host
+	}
+	return m.hosts[host]
+}
+
+// boundTo returns the hostname labels that a volume's node affinity names, nil if the volume can
 // move.
 func boundTo(pv *corev1.PersistentVolume) []string {
 	a := pv.Spec.NodeAffinity
@@ -177,7 +207,7 @@ func (m *Machines) read(ctx context.Context, c client.Reader, pods []corev1.Pod,
 	}
 	const pages = 20
 	nodes, err := KubernetesNodes(ctx, c, names, pages)
-	m.at, m.states, m.since = now, nil, notReadySince(nodes)
+	m.at, m.states, m.hosts, m.since = now, nil, nil, notReadySince(nodes)
 	if err != nil {
 		return nil
 	}

@@ -68,6 +68,8 @@ func TestNoHarm5AVolumeOnAReadyKubernetesNodeIsNotReplaced(t *testing.T) {
 	waits := func(disk string) *plugintest.Cluster { return pending(onlyDown(member, disk)) }
 	ready, unknown := corev1.ConditionTrue, corev1.ConditionUnknown
 	replace := "kubectl scylla replace " + plugintest.New(4, 1).Node(member).HostID
+	labelled := machine("disk", ready, time.Hour, true)
+	labelled.Labels = map[string]string{corev1.LabelHostname: "host"}
 	for name, tc := range map[string]struct {
 		cluster *plugintest.Cluster
 		want    string
@@ -75,6 +77,8 @@ func TestNoHarm5AVolumeOnAReadyKubernetesNodeIsNotReplaced(t *testing.T) {
 	}{
 		"its volume is on a cordoned Kubernetes node": {
 			waits("disk").Add(machine("disk", ready, time.Hour, true)), "when its maintenance is finished: kubectl uncordon disk", "kubectl uncordon disk"},
+		"its volume is on a cordoned Kubernetes node with another hostname label": {
+			waits("host").Add(labelled), "when its maintenance is finished: kubectl uncordon disk", "kubectl uncordon disk"},
 		"its volume is on a Ready Kubernetes node": {
 			waits("disk").Add(machine("disk", ready, time.Hour, false)), uncordon, "1 node(s) were unschedulable, and its volume is intact"},
 		"its volume can move":                                          {waits(""), uncordon, "and its volume is intact"},
