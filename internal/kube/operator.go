@@ -253,8 +253,9 @@ var byName = map[string]func([]byte, *saved) error{
 			return err
 		}
 		if s.machines == nil {
-			s.machines, s.notReadySince = map[string]string{}, map[string]time.Time{}
+			s.machines, s.hosts, s.notReadySince = map[string]string{}, map[string]string{}, map[string]time.Time{}
 		}
+		s.hosts[n.Labels[corev1.LabelHostname]] = n.Name
 		s.machines[n.Name] = cluster.KubernetesNodeState(&n)
 		maps.Copy(s.notReadySince, notReadySince([]corev1.Node{n}))
 		return nil

@@ -47,6 +47,7 @@ type saved struct {
 	deployments []appsv1.Deployment
 	budgets     []policyv1.PodDisruptionBudget
 	machines    map[string]string // nil if no Node was saved
+	hosts       map[string]string // names of the saved Nodes by hostname label
 	volumes     map[string][]string
 	classes     map[string]cluster.StorageClass
 	// claimed are the names of PersistentVolumes by the PVC of their claimRef; nil without any
@@ -330,7 +331,7 @@ func (s *saved) clusters() ([]cluster.Objects, error) {
 	}
 	s.statusReports(t)
 	s.operators(t)
-	s.goneNodes()
+	s.nameVolumeNodes()
 	s.elsewhere(t)
 	for _, kind := range slices.Sorted(maps.Keys(s.skipped)) {
 		t.notes = append(t.notes, fmt.Sprintf("%s skipped", words.Count(s.skipped[kind], "object", "objects")+
@@ -365,19 +366,12 @@ func (s *saved) clusters() ([]cluster.Objects, error) {
 	return out, nil
 }
 
-// goneNodes marks the Kubernetes nodes of saved volumes that do not exist. If the Kubernetes node
-// of a Pod was not saved either, the list of nodes is not complete and shows nothing.
-func (s *saved) goneNodes() {
-	if s.machines == nil || slices.ContainsFunc(s.pods, func(p corev1.Pod) bool {
-		return p.Spec.NodeName != "" && s.machines[p.Spec.NodeName] == ""
-	}) {
-		return
-	}
+// nameVolumeNodes replaces the hostname labels of saved volumes with the names of their Kubernetes
+// nodes. A node that was not saved stays unknown: nothing shows that all were saved.
+func (s *saved) nameVolumeNodes() {
 	for _, nodes := range s.volumes {
-		for _, name := range nodes {
-			if s.machines[name] == "" {
-				s.machines[name] = cluster.KubernetesNodeGone
-			}
+		for i := range nodes {
+			nodes[i] = cmp.Or(s.hosts[nodes[i]], nodes[i])
 		}
 	}
 }

@@ -144,8 +144,8 @@ func putRows(pods []corev1.Pod, rows map[string]string) {
 	}
 }
 
-// machines returns the states of the Pods' Kubernetes nodes, from the archive's Node objects or,
-// without these, from its saved states.
+// machines returns the saved states of the Kubernetes nodes. The archive's Node objects replace
+// these.
 func machines(files map[string][]byte, dir string, pods []corev1.Pod, said map[string]string) (map[string]string,
 	error) {
 	data, ok := files[dir+nodesName]
@@ -157,6 +157,7 @@ func machines(files map[string][]byte, dir string, pods []corev1.Pod, said map[s
 		return nil, fmt.Errorf("decode %s: %w", dir+nodesName, err)
 	}
 	out := map[string]string{}
+	maps.Copy(out, said)
 	for i := range pods {
 		if name := pods[i].Spec.NodeName; name != "" {
 			out[name] = cluster.KubernetesNodeGone

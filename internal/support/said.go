@@ -47,7 +47,7 @@ type said struct {
 	// Logged are the errors in the logs, Gathered is what commands printed; by member.
 	Logged   map[string]cluster.LogError `json:"logged,omitempty"`
 	Gathered map[string]cluster.Gathered `json:"gathered,omitempty"`
-	// Machines are the states of Kubernetes nodes that were not collected themselves.
+	// Machines are the states of Kubernetes nodes, also of those that no longer exist.
 	Machines    map[string]string `json:"kubernetesNodes,omitempty"`
 	Kubernetes  string            `json:"kubernetes,omitempty"`
 	Context     string            `json:"context,omitempty"`
@@ -62,15 +62,12 @@ func (a *Archive) said(c *Cluster) said {
 		SourceReason: words.Text(s.SourceReason()),
 		Notes:        texts(s.Notes), Facts: s.Facts, Elsewhere: s.Elsewhere, Volumes: s.Volumes, Claimed: s.Claimed,
 		Classes: s.Classes, Read: s.Read, Logged: maps.Clone(s.Logged), Gathered: s.Gathered,
-		NotReadySince: s.NotReadySince, Conditions: texts(c.Conditions), Kubernetes: c.Kubernetes,
+		NotReadySince: s.NotReadySince, Machines: s.Machines, Conditions: texts(c.Conditions), Kubernetes: c.Kubernetes,
 		Context: Text(c.Context), LeftOut: c.LeftOut, Uncollected: c.Uncollected, Unlabelled: unlabelled(s),
 	}
 	if !s.TakenAt.IsZero() {
 		t := s.TakenAt.UTC()
 		out.TakenAt = &t
-	}
-	if !c.NodesRead {
-		out.Machines = s.Machines
 	}
 	if s.OperatorState != nil {
 		state := *s.OperatorState

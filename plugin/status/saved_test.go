@@ -61,6 +61,19 @@ func facts(t *testing.T, document string) map[string]any {
 	return m
 }
 
+// TestSavedKubernetesNodes: in a file, one that is missing may only not have been saved; an archive has what the API server answered.
+func TestSavedKubernetesNodes(t *testing.T) {
+	objects := pending(onlyDown("demo-dc1-rack3-0", "disk")).Objects()
+	archive := filepath.Join(t.TempDir(), "demo.zip")
+	plugintest.Run{Args: []string{"report", "demo", "-n", "demo", "--archive", archive}, Objects: objects}.Do(t)
+	for from, gone := range map[string]bool{plugintest.Save(t, objects): false, archive: true} {
+		got := flat(plugintest.Run{Args: []string{"status", "--all", "--from", from}}.Transcript(t))
+		if strings.Contains(got, "kubectl scylla replace 3") != gone || strings.Contains(got, "kubectl get nodes") == gone {
+			t.Errorf("want it gone: %t, in\n%s", gone, got)
+		}
+	}
+}
+
 // A removal bans a host ID for good, and a PVC without a member may have its data: of objects that were saved without PVCs, nothing names one.
 func TestNoRemovalByObjectsWithoutPVCs(t *testing.T) {
 	got := flat(plugintest.Run{Args: []string{"status", "--all", "--from", "-"}, Stdin: string(plugintest.SavedYAML(t, ghost()))}.Transcript(t))

@@ -15,10 +15,9 @@ import (
 
 // mayReplace are the golden files, by pattern, in which a replacement may be suggested, each with why. In every other one the situation forbids it.
 var mayReplace = map[string]string{
-	"test/simulation/scenes/harm/testdata/harm.txt": "the list of what is printed for which saved cluster",
-	"test/e2e/testdata/script/operator.txtar":       "what a person types",
-	"test/e2e/testdata/script/reader.txtar":         "what a person types",
-	"test/e2e/testdata/script/replace.txtar":        "what a person types",
+	"test/e2e/testdata/script/operator.txtar": "what a person types",
+	"test/e2e/testdata/script/reader.txtar":   "what a person types",
+	"test/e2e/testdata/script/replace.txtar":  "what a person types",
 
 	"test/simulation/testdata/incidents/operator-1349-first-member-empty.txt":    "its barrier finds an empty volume",
 	"test/simulation/testdata/incidents/operator-312-drained-and-uncordoned.txt": "its barrier finds an empty volume",
