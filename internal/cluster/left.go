@@ -91,3 +91,12 @@ func (v *LeftVolume) fact() words.Message {
 	}
 	return m
 }
+
+// mayHaveVolume reports whether the member has a volume, or may have one: its PVC can lack the
+// cluster's label, and a file can lack the PVC. Without any PVCs, as in the controller, nothing is
+// removable; see maintenance.Removable.
+func (c *Cluster) mayHaveVolume(member string) bool {
+	claim := c.ix.pvcName(member)
+	_, bound := c.Claimed[claim]
+	return c.ix.pvcs[claim] != nil || bound || c.Read&KindPVCs != 0 && (c.Claimed == nil || c.Offline)
+}

@@ -236,7 +236,7 @@ func (c *Cluster) withoutHostID() []string {
 			continue
 		}
 		pod := c.ix.pods[name]
-		started := pod == nil && c.ix.pvcs[c.ix.pvcName(name)] != nil
+		started := pod == nil && c.mayHaveVolume(name)
 		if pod != nil {
 			st := ScyllaDBStatus(pod)
 			started = st != nil &&
@@ -248,7 +248,7 @@ func (c *Cluster) withoutHostID() []string {
 		}
 	}
 	for _, w := range c.wantedMembers() {
-		if w.PVC != nil {
+		if c.mayHaveVolume(w.Ref.Member) {
 			// its Service no longer exists, and with it the host ID of its volume
 			out = append(out, w.Ref.Member)
 		}
@@ -266,16 +266,16 @@ func recordsReplaced(v *corev1.Service) bool {
 // recreated.
 const quickest = 5 * time.Second
 
-// hadAnotherPod reports whether the member's PVC is older than its Pod, and has a volume. A node of
-// an earlier Pod may be on it without a record, for example if no reporter could write when it
-// joined. False if the barrier of the present Pod found the volume empty.
+// hadAnotherPod reports whether the member's volume is older than its Pod, or may be. A node of an
+// earlier Pod may be on it without a record, for example if no reporter could write when it joined.
+// False if the barrier of the present Pod found the volume empty.
 func (c *Cluster) hadAnotherPod(name string, pod *corev1.Pod) bool {
 	if w := barrierWait(pod); w != nil && w.EmptyVolume {
 		return false
 	}
 	pvc := c.ix.pvcs[c.ix.pvcName(name)]
-	return pvc != nil && pvc.Spec.VolumeName != "" && !pvc.CreationTimestamp.IsZero() &&
-		pod.CreationTimestamp.Sub(pvc.CreationTimestamp.Time) >= quickest
+	return pvc == nil && c.mayHaveVolume(name) || pvc != nil && pvc.Spec.VolumeName != "" &&
+		!pvc.CreationTimestamp.IsZero() && pod.CreationTimestamp.Sub(pvc.CreationTimestamp.Time) >= quickest
 }
 
 // FreshVolume reports whether the member's Pod was created with its PVC: no earlier Pod can have

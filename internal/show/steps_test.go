@@ -90,7 +90,7 @@ func TestOneStepEverywhere(t *testing.T) {
 			pod:  underWay,
 		},
 		"a ghost": {
-			objects: ghost.Leftover("demo-dc1-rack4-0"), hostID: ghostID,
+			objects: append(ghost.Leftover("demo-dc1-rack4-0"), &corev1.PersistentVolumeClaim{ObjectMeta: ghost.Meta("PersistentVolumeClaim", "data-"+newcomer, map[string]string{api.LabelCluster: "demo"})}), hostID: ghostID,
 			want: "check that no PersistentVolume is kept for the PVC of a former member, because it may have the data of this node: kubectl get pv; then remove this orphaned host ID, which belongs to no member; this cannot be undone: kubectl scylla nodetool demo-dc1-rack1-0 -n demo -- removenode " + ghostID,
 			pod:  "if it runs in another datacenter, start it there; check whether it is an orphaned host ID that can be removed: kubectl scylla status -n demo",
 		},

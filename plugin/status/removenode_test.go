@@ -140,6 +140,8 @@ func TestNoHarm4ARemovenodeNeedsAllTheEvidence(t *testing.T) {
 		"a Pod made anew on an older volume":                   {heldAtBarrier(down(1, gone), time.Minute, nil), mayBeOurs},
 		"a Pod made anew whose barrier found the volume empty": {heldAtBarrier(down(1, gone), time.Minute, empty), removes},
 		"a Pod at its barrier whose ScyllaDB has run before":   {heldAtBarrier(down(1, gone), time.Second, ran), mayBeOurs},
+		"a Pod made anew on a claim without a label":           {edit(append(heldAtBarrier(down(1, gone), time.Minute, nil), claim("demo-dc1-rack1-0"), volume("demo", gone)), "data-"+gone, unlabelled), mayBeOurs},
+		"no Pod yet, and a claim without a label":              {append(pair.Leftover(gone), claim("demo-dc1-rack1-0"), claim(gone, unlabelled), volume("demo", gone)), mayBeOurs},
 		"a newcomer with a volume as old as its Pod":           {heldAtBarrier(down(1, gone), time.Second, nil), removes},
 		"a replacement that nobody recorded the end of":        {unrecordedReplacement(down(1, gone)), mayBeOurs},
 		"only the claim is left":                               {scaled(append(lone.Leftover(gone), claim(gone))), mayBeOurs},

@@ -74,11 +74,18 @@ func TestSavedKubernetesNodes(t *testing.T) {
 	}
 }
 
-// A removal bans a host ID for good, and a PVC without a member may have its data: of objects that were saved without PVCs, nothing names one.
+// A removal bans a host ID for good, and a PVC without a member may have its data: of objects that were saved without PVCs, or without that of a member, nothing names one.
 func TestNoRemovalByObjectsWithoutPVCs(t *testing.T) {
-	got := flat(plugintest.Run{Args: []string{"status", "--all", "--from", "-"}, Stdin: string(plugintest.SavedYAML(t, ghost()))}.Transcript(t))
-	if !strings.Contains(got, "the PersistentVolumeClaims were not read") || strings.Contains(got, "removenode") {
-		t.Error(got)
+	const member = "demo-dc1-rack4-0"
+	for want, objects := range map[string][]client.Object{
+		"the PersistentVolumeClaims were not read": ghost(),
+		"do not remove: it may be the node of " + member: append(plugintest.New(4, 2).DownSince(member, time.Hour).Leftover(member), claimed(),
+			&corev1.PersistentVolume{ObjectMeta: metav1.ObjectMeta{Name: "of-another"}}),
+	} {
+		got := flat(plugintest.Run{Args: []string{"status", "--all", "--from", "-"}, Stdin: string(plugintest.SavedYAML(t, objects))}.Transcript(t))
+		if !strings.Contains(got, want) || strings.Contains(got, "removenode") {
+			t.Errorf("want %q in\n%s", want, got)
+		}
 	}
 }
 
@@ -94,7 +101,7 @@ func savedScenes() map[string][]client.Object {
 	banned := exited(1, "Startup failed: bootstrap: request canceled because some required nodes are dead: 1")
 	return map[string][]client.Object{
 		"a dead node":            plugintest.New(4, 1).DownSince(gone, time.Hour).Objects(),
-		"a ghost":                append(plugintest.New(4, 2).DownSince(gone, time.Hour).Leftover(gone), claimed()),
+		"a ghost":                append(plugintest.New(4, 2).DownSince("demo-dc1-rack4-1", time.Hour).Leftover("demo-dc1-rack4-1"), claimed()),
 		"a failed replacement":   plugintest.New(4, 1).Replacing(gone).Exited(gone, 1).Objects(),
 		"a newcomer that failed": joining(corev1.ContainerState{}, banned).Objects(),
 	}
