@@ -48,6 +48,7 @@ func TestOrderedReadyHoldsAMember(t *testing.T) {
 		want   string
 	}{
 		"in order": {func(*plugintest.Cluster) {}, parallel},
+		"saved":    {func(*plugintest.Cluster) {}, look("barrier")}, // perhaps without its Pod
 		// the lower ordinal waits for nobody, so it becomes Ready, or has a step of its own
 		"the lower one restarts":   {func(c *plugintest.Cluster) { c.Pod(lower).Annotations = nil }, look("barrier")},
 		"the lower one starts":     {func(c *plugintest.Cluster) { c.Pod(lower).Status = starting }, look("describe")},
@@ -72,7 +73,9 @@ func TestOrderedReadyHoldsAMember(t *testing.T) {
 				}
 			}
 			tc.change(c)
-			snap := cluster.New(scenes.Objects(c), cluster.SourceAuto, scenes.Now)
+			o := scenes.Objects(c)
+			o.Offline = name == "saved"
+			snap := cluster.New(o, cluster.SourceAuto, scenes.Now)
 			v, err := bootstrap.VerdictOf(snap, waits)
 			if err != nil {
 				t.Fatal(err)

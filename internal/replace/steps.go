@@ -54,7 +54,7 @@ func WhileCause(c *cluster.Cluster, member string, cause cluster.Cause, object s
 		f["statefulSet"] = c.StatefulSet(member).Name
 		step := words.New(words.LowerOrdinalFirst, "statefulSet", f["statefulSet"], "node", member, "lower", object)
 		switch lower := c.Member(object); {
-		case HeldByBarrier(c, member) && !c.Operator:
+		case HeldByBarrier(c, member) && !c.Operator && !c.Offline: // a file can lack its Pod
 			step.Code = words.ApplyParallel
 		case lower != nil && lower.WaitsInBarrier():
 			f["show"] = "barrier"
