@@ -164,7 +164,7 @@ func (r *Reading) Ghosts(now time.Time) []Ghost {
 		return why
 	})
 	for i := range out {
-		if g := &out[i]; len(g.Command) > 0 && r.Cluster.Claimed == nil {
+		if g := &out[i]; len(g.Command) > 0 && (r.Cluster.Claimed == nil || r.Cluster.Offline) {
 			look := words.New(words.SeeClaimedVolumes).Do(words.Kubectl("", "get", "pv"))
 			if !g.Why.IsZero() {
 				look.Params = words.Params{"first": g.Why}
