@@ -115,7 +115,8 @@ func (c *Cluster) isNewcomer(member string) bool {
 // banned returns the evidence that ScyllaDB has permanently refused the new node, else zero. The
 // exit code is not evidence. The container ends as the image's entrypoint ends: with 0 after
 // SIGTERM and after an error of its own. The end of a banned ScyllaDB does not end the container.
-// If the volume was emptied, it belongs to a new Pod, whose ScyllaDB has not run.
+// If the volume was emptied, it belongs to a new Pod, whose ScyllaDB has not run. The Service may
+// still record the host ID of an earlier volume, so the Pod's own row must have it too.
 func (c *Cluster) banned(member string) words.Message {
 	if !c.isNewcomer(member) {
 		return words.Message{}
@@ -124,12 +125,15 @@ func (c *Cluster) banned(member string) words.Message {
 		return why
 	}
 	id := c.ix.refs[member].HostID
-	if at, ok := c.all.Index(id); ok && id != "" && c.all.Nodes()[at].SeenUp > 0 {
+	if id == "" || id != c.Said(member).LastHostID() {
+		return words.Message{}
+	}
+	if at, ok := c.all.Index(id); ok && c.all.Nodes()[at].SeenUp > 0 {
 		return words.Message{} // its peers list it: it is joining
 	}
 	operations, _ := c.Operations()
 	for _, op := range operations {
-		if id != "" && op.HostID == id && op.State == "failed" && (op.Type == "bootstrap" || op.Type == "replace") {
+		if op.HostID == id && op.State == "failed" && (op.Type == "bootstrap" || op.Type == "replace") {
 			return words.New(words.JoinOperationFailed, "operation", op.Type, "hostID", id, "error", op.Error)
 		}
 	}

@@ -132,6 +132,37 @@ func ended() *plugintest.Cluster {
 	return c
 }
 
+// The Service still records the host ID whose join failed, while the claim and the Pod are new: only the Pod's own row shows whose the volume is.
+func TestDiscardClaimIsForTheHostIDOfThePod(t *testing.T) {
+	t.Parallel()
+	const own, failed, fresh = "demo-dc1-rack1-1", "99d2f3a2-9999-4999-8999-999999999999", "88d2f3a2-9999-4999-8999-999999999999"
+	for name, tc := range map[string]struct {
+		row  api.NodeStatusReport
+		want bool
+	}{
+		"it has not responded":        {api.NodeStatusReport{}, false},
+		"it starts with another one":  {api.NodeStatusReport{HostID: fresh, OperationMode: "STARTING"}, false},
+		"it has the one that failed":  {api.NodeStatusReport{HostID: failed, OperationMode: "STARTING"}, true},
+		"it had it, and does not run": {api.NodeStatusReport{Error: new("connection refused"), LastRow: &api.LastRow{HostID: failed}}, true},
+		"it had another one":          {api.NodeStatusReport{Error: new("connection refused"), LastRow: &api.LastRow{HostID: fresh}}, false},
+	} {
+		c := started(time.Minute, &tc.row)
+		c.Says(func(_ plugintest.Node, r *api.NodeStatusReport) {
+			r.Operations = []api.NodeOperation{{Type: "bootstrap", State: "failed", HostID: failed}}
+		})
+		c.Service(own).Annotations = map[string]string{api.AnnotationHostID: failed, api.AnnotationNodeJoined: "false"}
+		snap := cluster.New(scenes.Objects(c), cluster.SourceAuto, scenes.Now)
+		v, err := bootstrap.VerdictOf(snap, own)
+		if err != nil {
+			t.Fatal(err)
+		}
+		diagnosis.Advise(snap, &v, diagnosis.Asks{Self: v.Self})
+		if got := len(v.Blockers) > 0 && v.Blockers[0].Step.Code == words.DiscardClaim; got != tc.want {
+			t.Errorf("%s: %s %v", name, v.Decision, v.Blockers)
+		}
+	}
+}
+
 // A newcomer whose ScyllaDB has run for a while and that no node lists is reported, with how to look as the step; a newcomer that may be joining is not.
 func TestANewcomerThatNobodyHasHeardOf(t *testing.T) {
 	on := func(machine string) func(*plugintest.Cluster) {
