@@ -40,10 +40,14 @@ func diagnose(in *Input, original, newcomer hostid.ID) *Diagnosis {
 		return diagnoseLog(in, original, newcomer)
 	}
 	if newcomer != "" {
+		cure := lookCure(in) // the Service may still record the host ID of an earlier attempt
+		if in.Self.Report.LastHostID() == newcomer {
+			cure = resumeCure(in, original, newcomer)
+		}
 		for _, op := range in.Operations {
 			if op.HostID == newcomer && op.State == "failed" {
 				return &Diagnosis{
-					Code: words.ReplaceOperationFailed, Cure: resumeCure(in, original, newcomer),
+					Code: words.ReplaceOperationFailed, Cure: cure,
 					Text: words.New(words.ReplaceOperationFailed, "operation", op.Type, "node", newcomer, "error",
 						op.Error),
 				}

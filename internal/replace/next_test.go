@@ -110,10 +110,14 @@ func TestNext(t *testing.T) {
 		"over":                               {after(joined(), Next(joined())), ActionNone, "was replaced by"},
 		"the operation failed":               {change(joining(matrix.StateReplacing, false), func(in *Input) { in.Operations = operation("replace", "failed", hostNew) }), ActionFail, "Failed stream ranges"},
 		"an older attempt's failure is none": {change(joining(matrix.StateReplacing, false), func(in *Input) { in.Operations = operation("replace", "failed", hostA) }), ActionWaitJoin, ""},
-		"exited with 0":                      {change(newPod(), func(in *Input) { runs(in.Self.Pod, 0, exited(0)) }), ActionFail, "delete nothing yet"},
-		"exited with 1":                      {change(newPod(), func(in *Input) { runs(in.Self.Pod, 3, exited(1)) }), ActionFail, "delete nothing yet"},
-		"the launcher tries again":           {change(newPod(), func(in *Input) { runs(in.Self.Pod, 0, exited(ExitLaunchRetry)) }), ActionWaitJoin, ""},
-		"the launcher refused":               {change(newPod(), func(in *Input) { runs(in.Self.Pod, 0, exited(ExitLaunchMalformed)) }), ActionFail, "correct labels"},
+		"of an earlier attempt by its Service": {change(newPod(), func(in *Input) {
+			records(in, hostNew, new(false))
+			in.Operations = operation("replace", "failed", hostNew)
+		}), ActionFail, "delete nothing yet"},
+		"exited with 0":            {change(newPod(), func(in *Input) { runs(in.Self.Pod, 0, exited(0)) }), ActionFail, "delete nothing yet"},
+		"exited with 1":            {change(newPod(), func(in *Input) { runs(in.Self.Pod, 3, exited(1)) }), ActionFail, "delete nothing yet"},
+		"the launcher tries again": {change(newPod(), func(in *Input) { runs(in.Self.Pod, 0, exited(ExitLaunchRetry)) }), ActionWaitJoin, ""},
+		"the launcher refused":     {change(newPod(), func(in *Input) { runs(in.Self.Pod, 0, exited(ExitLaunchMalformed)) }), ActionFail, "correct labels"},
 		"the log says it": {change(newPod(), func(in *Input) { in.Log = logged("X", "Replaced node with Host ID x not found") }),
 			ActionFail, "not found"},
 		"the new Pod has the old identity": {change(newPod(), func(in *Input) { in.Self.Report = says(hostOld, nil, "") }), ActionFail, "old host ID"},

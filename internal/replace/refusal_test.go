@@ -237,7 +237,7 @@ func TestState(t *testing.T) {
 			in.Log = logged("JoinCancelled", "request canceled because some required nodes are dead")
 		}), ActionFail, []string{"some required nodes are dead", "has no second attempt"}},
 		"the task manager says why": {begun(func(in *Input) {
-			records(in, hostNew, new(false))
+			in.Self.Report = says(hostNew, new(false), "BOOTSTRAP")
 			in.Operations = operation("replace", "failed", hostNew)
 		}), ActionFail, []string{"Failed stream ranges", "has no second attempt"}},
 		"exited with 0":  {begun(func(in *Input) { runs(in.Self.Pod, 0, exited(0)) }), ActionFail, []string{"exited with code 0", "delete nothing yet"}},

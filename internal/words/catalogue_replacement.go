@@ -391,7 +391,8 @@ var (
 	SeeMountedVolume = define("SeeMountedVolume",
 		"check which volume the Pod has mounted: a node cannot replace itself")
 	ReplaceOperationFailed = ofReplacement("ReplaceOperationFailed",
-		"ScyllaDB's {operation} operation of new node {node} failed[: {error}]", CureResume, CureResumeAfter)
+		"ScyllaDB's {operation} operation of new node {node} failed[: {error}]", CureResume, CureResumeAfter,
+		CureLook)
 	ReplaceLabelsMalformed = ofReplacement("ReplaceLabelsMalformed",
 		"ScyllaDB on Pod {pod} was not started: the replace labels of its Service are invalid[ ({detail})]",
 		CorrectLabels)

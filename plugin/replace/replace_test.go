@@ -445,7 +445,7 @@ func TestOperatorsFailureIsInTheTaskManager(t *testing.T) {
 	}
 	r := run(t, c, "status")
 	r.Live = func(_ context.Context, s *cluster.Cluster, _ kube.LiveOptions) (*cluster.Cluster, error) {
-		live := map[string]*api.NodeStatusReport{}
+		live := map[string]*api.NodeStatusReport{target: {HostID: hostid.ID(newID(1)), OperationMode: "BOOTSTRAP"}}
 		for _, n := range c.Nodes {
 			if n.Name != target {
 				live[n.Name] = &api.NodeStatusReport{HostID: hostid.ID(n.HostID), OperationMode: "NORMAL", ScyllaVersion: "2025.2.1",
