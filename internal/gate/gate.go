@@ -270,10 +270,10 @@ func (g *Gate) Input(c *cluster.Cluster) (bootstrap.Input, error) {
 
 // banned is the evidence that the cluster has banned this volume's host ID: a failed operation to
 // join it, and no row that lists it. The recorded host ID may be from an earlier volume. Zero
-// therefore unless this volume is in use.
+// therefore unless this volume has it, or ScyllaDB has run with it in this Pod.
 func (g *Gate) banned(c *cluster.Cluster, in bootstrap.Input) words.Message {
 	id := in.Member.RecordedID()
-	if g.Volume != bootstrap.VolumeUsed || id == "" || c.StatusReport == nil || in.Member.HasJoined() {
+	if id == "" || id != cmp.Or(g.VolumeHostID, in.Ran) || c.StatusReport == nil || in.Member.HasJoined() {
 		return words.Message{}
 	}
 	if in.Matrix != nil {

@@ -130,8 +130,10 @@ func TestBannedVolume(t *testing.T) {
 		volume  func(*world)
 		refused bool
 	}{
-		"the volume has a node's files":                    {"", func(w *world) { w.dataDir(used) }, true},
-		"the query found the node that never joined":       {`[{"bootstrapped":null}]`, func(*world) {}, true},
+		"the query found the node that never joined":       {`[{"bootstrapped":null,"host_id":"` + idNew + `"}]`, func(*world) {}, true},
+		"it found a later node":                            {`[{"bootstrapped":null,"host_id":"99990000-0000-4000-8000-000000000099"}]`, func(*world) {}, false},
+		"it found no host ID":                              {`[{"bootstrapped":null}]`, func(*world) {}, false},
+		"the volume has a node's files":                    {"", func(w *world) { w.dataDir(used) }, false},
 		"the volume is empty: it has been replaced":        {"", func(w *world) { w.dataDir() }, false},
 		"nobody can say whose volume it is: no conclusion": {"", func(*world) {}, false},
 	} {
