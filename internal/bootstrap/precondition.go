@@ -175,7 +175,7 @@ func behind(m *matrix.Matrix, members []*cluster.Member, but hostid.ID) []matrix
 			continue
 		}
 		cause := words.New(words.JoinedAndNotReported)
-		if at, ok := m.Index(id); ok {
+		if at, ok := m.Index(id); ok && !m.Nodes()[at].Removed { // else it has just joined, and the rows are older
 			n := &m.Nodes()[at]
 			if n.Reports || !n.State.NewNode() || m.Lenient() {
 				continue // it has a row, or the matrix itself has the blocker for its missing row

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api/hostid"
 	. "github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
@@ -56,6 +58,12 @@ func TestANodeThatHasJustJoinedIsNotRemoved(t *testing.T) {
 			st.Services[name].Annotations[api.AnnotationJoinedAt] = id + " " + start.Add(time.Hour-ago).UTC().Format(time.RFC3339)
 		}
 	}
+	written := func(ago time.Duration) func() {
+		return func() {
+			st.Services[name].ManagedFields = []metav1.ManagedFieldsEntry{{Time: &metav1.Time{Time: start.Add(time.Hour - ago)},
+				FieldsV1: metav1.NewFieldsV1(`{"f:metadata":{"f:annotations":{"f:` + api.AnnotationNodeJoined + `":{}}}}`)}}
+		}
+	}
 	id := st.Services[name].Annotations[api.AnnotationHostID]
 	for _, tc := range []struct {
 		name string
@@ -67,6 +75,8 @@ func TestANodeThatHasJustJoinedIsNotRemoved(t *testing.T) {
 		{"by a clock that is ahead", joined(id, -time.Minute), false},
 		{"it joined long ago", joined(id, 11*time.Minute), true},
 		{"another node joined a minute ago", joined("11111111-1111-4111-8111-111111111111", time.Minute), true},
+		{"its join was recorded a minute ago", written(time.Minute), false},
+		{"its join was recorded long ago", written(11 * time.Minute), true},
 		{"by its own row it is a member", func() { st.Pods[name] = pod }, false},
 		{"by its last own row it is not", func() { setRow(t, pod, &api.NodeStatusReport{Error: new("connection refused")}) }, true},
 	} {

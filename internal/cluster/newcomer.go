@@ -261,7 +261,11 @@ func (m *Member) mayOutdate(id hostid.ID) bool {
 	return m.justJoined()
 }
 
+// justJoined uses the write time of the join annotation if our controller has not observed the join.
 func (m *Member) justJoined() bool {
 	at := m.JoinedAt()
+	if at.IsZero() && m.Service != nil {
+		at = writtenAt(m.Service.ManagedFields, "f:"+api.AnnotationNodeJoined)
+	}
 	return !at.IsZero() && m.c.TakenAt.Sub(at) < outdatedRows
 }

@@ -5,10 +5,15 @@ package diagnosis_test
 import (
 	"slices"
 	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/bootstrap"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/diagnosis"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 	"github.com/kubectl-scylla/kubectl-scylla/test/run/plugintest"
 	"github.com/kubectl-scylla/kubectl-scylla/test/simulation/scenes"
@@ -56,5 +61,31 @@ func TestNoHarmAMemberInNoRowIsLookedUp(t *testing.T) {
 			}
 			check(t, c, findings)
 		})
+	}
+}
+
+// The Services of the Scylla Operator have no time of the join: the last write of the record decides whether a member in no row was removed.
+func TestRecordedHostIDRemovedNeedsRowsOfAfterTheJoin(t *testing.T) {
+	t.Parallel()
+	const member = "demo-dc1-rack2-0"
+	for name, tc := range map[string]struct {
+		written time.Duration
+		want    bool
+	}{
+		"it was removed":              {time.Hour, true},
+		"it joined a few seconds ago": {5 * time.Second, false},
+	} {
+		s := gone(plugintest.New(3, 1), member)
+		waits := s.Newcomer("dc1", "rack1", 1)
+		s.Operator().Service(member).ManagedFields = []metav1.ManagedFieldsEntry{{Time: &metav1.Time{Time: scenes.Now.Add(-tc.written)},
+			FieldsV1: metav1.NewFieldsV1(`{"f:metadata":{"f:annotations":{"f:` + api.AnnotationNodeJoined + `":{}}}}`)}}
+		v, err := bootstrap.VerdictOf(cluster.New(scenes.Objects(s), cluster.SourceAuto, scenes.Now), waits)
+		if err != nil {
+			t.Fatal(err)
+		}
+		blocks := slices.ContainsFunc(v.Blockers, func(b matrix.Blocker) bool { return b.Observed.Member == member })
+		if noted := slices.ContainsFunc(v.Notes, func(n words.Message) bool { return n.Code == words.RecordedHostIDRemoved }); noted != tc.want || blocks == tc.want {
+			t.Errorf("%s: %s, notes %v", name, words.Text(v.Summary), v.Notes)
+		}
 	}
 }
