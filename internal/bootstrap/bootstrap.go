@@ -163,13 +163,15 @@ func without(peers []*cluster.Member, out func(*cluster.Member) bool) []*cluster
 	return slices.DeleteFunc(slices.Clone(peers), out)
 }
 
-// forgotten reports whether the member has joined and no fresh row lists it, while there are fresh
-// rows, which can hide none: ScyllaDB will not accept its volume again.
+// forgotten reports whether the member joined some time ago and no row lists it, by fresh rows of a
+// majority, which can hide none: ScyllaDB will not accept its volume again. It is false if the
+// volume has another host ID.
 func (in *Input) forgotten(m *matrix.Matrix) bool {
-	if !in.Member.HasJoined() || in.self.HostID == "" {
+	if !in.Member.HasJoined() || in.self.HostID == "" || in.Member.JustJoined() ||
+		in.VolumeHostID != "" && in.VolumeHostID != in.self.HostID {
 		return false
 	}
-	return !listed(m, in.self.HostID) && m.Reporting() > 0 && !slices.ContainsFunc(m.Nodes(), hidesNodes)
+	return m.NoneLists(in.self)
 }
 
 // hidesNodes reports whether a node has a row, and runs a version that lists one host ID for each

@@ -79,16 +79,32 @@ func TestAMemberThatMayWaitForItselfIsToldSo(t *testing.T) {
 
 // Up to 2025.2 a member whose address another node has is possibly in no row, and its volume is intact.
 func TestAHostIDThatNoRowListsMayBeHidden(t *testing.T) {
-	for version, want := range map[string]Decision{"2025.2.1-0.20250901.abc": DecisionAllUp, "2025.3.0-0.20251001.abc": DecisionRefuse, "": DecisionRefuse} {
-		t.Run(version, func(t *testing.T) {
+	silent := matrix.Trouble{Code: words.ScyllaDBNoAnswer}
+	const raft, other = "2025.3.0-0.20251001.abc", "99990000-0000-4000-8000-000000000099"
+	for name, tc := range map[string]struct {
+		version string
+		change  func(*Input, []matrix.Row)
+		want    Decision
+	}{
+		"one host ID per address":    {"2025.2.1-0.20250901.abc", nil, DecisionAllUp},
+		"each host ID":               {raft, nil, DecisionRefuse},
+		"an unknown version":         {"", nil, DecisionRefuse},
+		"the volume is another's":    {raft, func(in *Input, _ []matrix.Row) { in.VolumeHostID = other }, DecisionAllUp},
+		"one row of three is usable": {raft, func(_ *Input, rows []matrix.Row) { rows[1].Trouble, rows[2].Trouble = silent, silent }, DecisionWait},
+	} {
+		t.Run(name, func(t *testing.T) {
 			in := newcomer()
 			in.Member = member(ref("rack4", idOwn), ptr(true))
 			in.Volume, in.Disk = VolumeUsed, BootstrappedUnknown
 			rows := threeUp()
-			rows[0].Report = &api.NodeStatusReport{ScyllaVersion: version}
+			rows[0].Report = &api.NodeStatusReport{ScyllaVersion: tc.version}
+			if tc.change != nil {
+				tc.change(&in, rows)
+			}
 			in.Matrix = newMatrix(rows)
-			if v := Decide(in); v.Decision != want {
-				t.Errorf("%s %v, want %s", v.Decision, reasonsOf(v), want)
+			v := Decide(in)
+			if v.Decision != tc.want || (v.Summary.Code == words.CannotStart) != (tc.want == DecisionRefuse) {
+				t.Errorf("%s %v, want %s", v.Decision, reasonsOf(v), tc.want)
 			}
 		})
 	}

@@ -243,7 +243,7 @@ func (m *Member) JoinedAt() time.Time {
 func (m *Member) Removed(in *matrix.Matrix) bool {
 	id := m.RecordedID()
 	if at, ok := in.Index(id); ok {
-		return in.Nodes()[at].Removed && !m.justJoined()
+		return in.Nodes()[at].Removed && !m.JustJoined()
 	}
 	if !m.Idle() || id == "" || in.Reporting() == 0 {
 		return false
@@ -258,14 +258,15 @@ func (m *Member) mayOutdate(id hostid.ID) bool {
 	if joined := SaysJoined(m.Report); joined != nil && *joined && m.Report.HostID == id {
 		return true
 	}
-	return m.justJoined()
+	return m.JustJoined()
 }
 
-// justJoined uses the write time of the join annotation if our controller has not observed the join.
-func (m *Member) justJoined() bool {
+// JustJoined reports whether rows without the member may be from before its join. It uses the write
+// time of the join annotation if our controller has not observed the join.
+func (m *Member) JustJoined() bool {
 	at := m.JoinedAt()
 	if at.IsZero() && m.Service != nil {
 		at = writtenAt(m.Service.ManagedFields, "f:"+api.AnnotationNodeJoined)
 	}
-	return !at.IsZero() && m.c.TakenAt.Sub(at) < outdatedRows
+	return m.c != nil && !at.IsZero() && m.c.TakenAt.Sub(at) < outdatedRows
 }

@@ -163,6 +163,24 @@ func TestDiscardClaimIsForTheHostIDOfThePod(t *testing.T) {
 	}
 }
 
+// A member that has just joined is in no row yet: its used volume is not that of a removed node.
+func TestDiscardClaimIsNotForAMemberThatJustJoined(t *testing.T) {
+	t.Parallel()
+	const own = "demo-dc1-rack2-0"
+	for ago, want := range map[time.Duration]bool{30 * time.Second: false, time.Hour: true} {
+		c := gone(plugintest.New(3, 1), own).Says(func(_ plugintest.Node, r *api.NodeStatusReport) { r.Complete = true })
+		c.Service(own).Annotations[api.AnnotationJoinedAt] = c.Node(own).HostID + " " + scenes.Now.Add(-ago).UTC().Format(time.RFC3339)
+		in, err := bootstrap.Of(cluster.New(scenes.Objects(c), cluster.SourceAnnotation, scenes.Now), own)
+		if err != nil {
+			t.Fatal(err)
+		}
+		in.Volume, in.Disk = bootstrap.VolumeUsed, bootstrap.BootstrappedNo
+		if v := bootstrap.Decide(in); (v.Decision == bootstrap.DecisionRefuse) != want {
+			t.Errorf("%s after its join: %s %s", ago, v.Decision, words.Text(v.Summary))
+		}
+	}
+}
+
 // A newcomer whose ScyllaDB has run for a while and that no node lists is reported, with how to look as the step; a newcomer that may be joining is not.
 func TestANewcomerThatNobodyHasHeardOf(t *testing.T) {
 	on := func(machine string) func(*plugintest.Cluster) {
