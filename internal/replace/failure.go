@@ -97,7 +97,8 @@ func diagnoseExit(in *Input) *Diagnosis {
 // older versions place the request and cancel it. Nothing is then banned and no volume is lost. The
 // supervisor restarts ScyllaDB on the same data, which continues once the reason is removed.
 func diagnoseLog(in *Input, original, newcomer hostid.ID) *Diagnosis {
-	d := *in.Log
+	d, v, place := *in.Log, newOpinions(in, original, newcomer, nil), in.Self.Ref
+	place.HostID = original
 	switch {
 	case !d.Cure.IsZero():
 	case (d.Code == words.ReplacedNodeNotFound || d.Code == words.JoinUnfinished || d.Code == words.RequestNotFound) &&
@@ -107,12 +108,13 @@ func diagnoseLog(in *Input, original, newcomer hostid.ID) *Diagnosis {
 		d.Text = words.New(words.NewcomerIsMember, "node", newcomer, "original", original, "says", d.Text)
 		d.Cure = words.New(words.CureNewcomerIsMember).Do(
 			words.Scylla(in.Namespace, "replace", string(newcomer), "--skip-check="+CheckJustStarted)) // by its log
-	case d.Code == words.ReplacedNodeNotFound && original != "":
+	case d.Code == words.ReplacedNodeNotFound && original != "" && v.m.NoneLists(place):
 		d.Cure = words.New(words.CureTakeBack, "hostID", original, "status",
 			command(words.Scylla(in.Namespace, "status"))).Do(takeBack(in)...)
-	case d.Code == words.ReplaceAliveNode && original != "":
-		d.Cure = words.New(words.CureAliveTarget, "node", newOpinions(in, original, newcomer, nil).holder(original)).Do(
-			takeBack(in)...)
+	case d.Code == words.ReplaceAliveNode && len(v.of(original).Up) > 0:
+		d.Cure = words.New(words.CureAliveTarget, "node", v.holder(original)).Do(takeBack(in)...)
+	case original != "" && (d.Code == words.ReplacedNodeNotFound || d.Code == words.ReplaceAliveNode):
+		d.Cure = lookCure(in) // the rows do not confirm it
 	case d.Code == words.ReplaceOtherDown:
 		down, ignore := othersDown(in, original, newcomer)
 		switch {

@@ -164,6 +164,7 @@ func TestCures(t *testing.T) {
 		return change(setCell(setCell(newPod(), "demo-a-0", hostC, matrix.Down, 0), "demo-b-0", hostC, matrix.Down, 0), changes...)
 	}
 	volumeGone := func(in *Input) { in.Gone = []string{"demo-c-0"} }
+	unlisted := func(in *Input) { unlist(in, hostOld) }
 	alive := change(operatorBegun(), says(words.ReplaceAliveNode))
 	alive.Self.Service.Labels[api.LabelReplacingNodeHostID] = hostA
 	for name, tc := range map[string]struct {
@@ -185,11 +186,14 @@ func TestCures(t *testing.T) {
 		"refused because another node is down, whose volume is gone": {thirdDown(says(words.ReplaceOtherDown), volumeGone),
 			"retries automatically; or continue without it, whose data is lost, which cannot be undone: " + resume + " --ignore-dead=" + hostC},
 		"refused, and it is back": {change(newPod(), says(words.ReplaceOtherDown)), "bring that node back: nothing was stored, and ScyllaDB retries automatically"},
-		"unknown, begun elsewhere": {change(operatorBegun(), says(words.ReplacedNodeNotFound)),
+		"unknown, begun elsewhere": {change(operatorBegun(), unlisted, says(words.ReplacedNodeNotFound)),
 			"host ID " + hostOld + " is not a member: it is wrong, or was removed meanwhile (kubectl scylla status -n scylla lists the members). It cannot be replaced: " +
 				"withdraw the replacement: kubectl label service demo-d-0 scylla/replace- internal.scylla-operator.scylladb.com/replacing-node-hostid- -n scylla" +
 				" && kubectl delete pod demo-d-0 -n scylla; the member then joins as a new node"},
-		"unknown, removed behind our back": {change(newPod(), says(words.ReplacedNodeNotFound)),
+		"unknown, and the rows list it":    {change(newPod(), says(words.ReplacedNodeNotFound)), "delete nothing yet"},
+		"unknown, and most rows are old":   {change(newPod(), unlisted, func(in *Input) { ages(in, 0, 1) }, says(words.ReplacedNodeNotFound)), "delete nothing yet"},
+		"alive, and all rows have it DOWN": {change(newPod(), says(words.ReplaceAliveNode)), "delete nothing yet"},
+		"unknown, removed behind our back": {change(newPod(), unlisted, says(words.ReplacedNodeNotFound)),
 			"withdraw the replacement: kubectl annotate service demo-d-0 kubectl-scylla.scylladb.com/replace-accepted- "},
 		"NoHarm10: an ignored node is alive": {change(newPod(), says("ReplaceIgnoredAlive")), "nothing was stored, the new volume is not lost and no node is banned. Show details: kubectl scylla replace status demo-d-0"},
 		"NoHarm10: the newer text of a rack": {change(newPod(), says("ReplacePlaceRefused")), "nothing was stored, the new volume is not lost"},
@@ -241,7 +245,7 @@ func TestState(t *testing.T) {
 			in.Operations = operation("replace", "failed", hostNew)
 		}), ActionFail, []string{"Failed stream ranges", "has no second attempt"}},
 		"exited with 0":  {begun(func(in *Input) { runs(in.Self.Pod, 0, exited(0)) }), ActionFail, []string{"exited with code 0", "delete nothing yet"}},
-		"unknown target": {begun(func(in *Input) { in.Log = logged(words.ReplacedNodeNotFound, "x") }), ActionFail, []string{"is not a member", "withdraw the replacement"}},
+		"unknown target": {begun(func(in *Input) { unlist(in, hostOld); in.Log = logged(words.ReplacedNodeNotFound, "x") }), ActionFail, []string{"is not a member", "withdraw the replacement"}},
 		"joined":         {operator(finishedElsewhere()), ActionFinish, []string{"the Scylla Operator is removing the labels"}},
 	} {
 		t.Run(name, func(t *testing.T) {
