@@ -123,8 +123,12 @@ func (in Input) decide() Verdict {
 	case m.Empty():
 		return v.open(DecisionGenesis, words.New(words.StartsAsFirstNode))
 	case removed:
+		cause := words.HostIDRemoved
+		if m.MayHide(in.self) {
+			cause = words.HostIDNotListed
+		}
 		b := matrix.Blocker{Reason: words.DataDirectoryUnusable, Observed: in.self,
-			Cause: words.New(words.HostIDRemoved, "hostID", in.self.HostID)}
+			Cause: words.New(cause, "hostID", in.self.HostID)}
 		v.Decision, v.Blockers, v.Summary = DecisionRefuse, []matrix.Blocker{b},
 			words.New(words.CannotStart, "why", b.Cause)
 	case forgotten && in.Volume == VolumeNotLooked:

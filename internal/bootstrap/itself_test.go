@@ -86,7 +86,7 @@ func TestAHostIDThatNoRowListsMayBeHidden(t *testing.T) {
 		change  func(*Input, []matrix.Row)
 		want    Decision
 	}{
-		"one host ID per address":    {"2025.2.1-0.20250901.abc", nil, DecisionAllUp},
+		"one host ID per address":    {"2025.2.1-0.20250901.abc", nil, DecisionRestart},
 		"each host ID":               {raft, nil, DecisionRefuse},
 		"an unknown version":         {"", nil, DecisionRefuse},
 		"the volume is another's":    {raft, func(in *Input, _ []matrix.Row) { in.VolumeHostID = other }, DecisionAllUp},
@@ -97,7 +97,9 @@ func TestAHostIDThatNoRowListsMayBeHidden(t *testing.T) {
 			in.Member = member(ref("rack4", idOwn), ptr(true))
 			in.Volume, in.Disk = VolumeUsed, BootstrappedUnknown
 			rows := threeUp()
-			rows[0].Report = &api.NodeStatusReport{ScyllaVersion: tc.version}
+			for i := range rows {
+				rows[i].Report = &api.NodeStatusReport{ScyllaVersion: tc.version}
+			}
 			if tc.change != nil {
 				tc.change(&in, rows)
 			}
@@ -105,6 +107,9 @@ func TestAHostIDThatNoRowListsMayBeHidden(t *testing.T) {
 			v := Decide(in)
 			if v.Decision != tc.want || (v.Summary.Code == words.CannotStart) != (tc.want == DecisionRefuse) {
 				t.Errorf("%s %v, want %s", v.Decision, reasonsOf(v), tc.want)
+			}
+			if v.Decision == DecisionRefuse && (v.Blockers[0].Cause.Code == words.HostIDRemoved) != (tc.version == raft) {
+				t.Errorf("rows of version %q: %s", tc.version, words.Text(v.Blockers[0].Cause))
 			}
 		})
 	}

@@ -221,7 +221,11 @@ func remarks(m *matrix.Matrix, others []*cluster.Member, but hostid.ID) []words.
 	}
 	for _, p := range others {
 		if p.HasJoined() && (but == "" || p.RecordedID() != but) && p.Removed(m) {
-			notes = append(notes, words.New(words.RecordedHostIDRemoved, "member", p.Name(), "hostID", p.RecordedID()))
+			id, code := p.Recorded(), words.RecordedHostIDRemoved
+			if p.Label(api.LabelDecommissioned) != api.DecommissionedDone && (!m.NoneLists(id) || m.MayHide(id)) {
+				code = words.RecordedHostIDNotListed
+			}
+			notes = append(notes, words.New(code, "member", p.Name(), "hostID", p.RecordedID()))
 		}
 	}
 	return notes

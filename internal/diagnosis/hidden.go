@@ -3,6 +3,7 @@
 package diagnosis
 
 import (
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/diagnosis/evidence"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
@@ -14,10 +15,26 @@ var seeIfRemoved = rule{
 	when:  func(a *asked) bool { return a.witness() != "" },
 	take: func(a *asked) words.Message {
 		f := a.facts()
-		f["witness"] = a.witness()
-		f["container"] = a.c.Containers().Container(f["witness"])
+		a.ask(f, a.witness())
 		return evidence.Do(words.New(words.SeeIfRemoved, "hostID", f["hostID"], "node", f["node"]), f)
 	},
+}
+
+// discardIfLeft is the step for a volume whose host ID is in no row, if the rows may hide it.
+var discardIfLeft = rule{
+	steps: one(words.DiscardClaimIfLeft),
+	when:  because(words.HostIDNotListed),
+	take: func(a *asked) words.Message {
+		f := a.facts()
+		a.ask(f, a.notListing(a.b.Observed.HostID))
+		return evidence.Do(words.New(words.DiscardClaimIfLeft,
+			"hostID", f["hostID"], "claim", f["claim"], "member", f["member"]), f)
+	},
+}
+
+// ask adds the member whose tables show the state of a host ID.
+func (s *asker) ask(f evidence.Facts, witness string) {
+	f["witness"], f["container"] = witness, s.c.Containers().Container(witness)
 }
 
 // witness returns a member whose row does not list the blocker's node, a member; empty if a row
@@ -28,12 +45,17 @@ func (a *asked) witness() string {
 		!a.m.SplitFact().IsZero() {
 		return ""
 	}
-	o := a.m.Opinion(m.RecordedID())
+	return a.notListing(m.RecordedID())
+}
+
+// notListing returns a member whose row does not list the host ID; empty if a row lists it.
+func (s *asker) notListing(id hostid.ID) string {
+	o := s.m.Opinion(id)
 	if o.Listing() > 0 {
 		return ""
 	}
 	for _, i := range o.NotListed {
-		if name := a.m.Nodes()[i].Member; name != "" {
+		if name := s.m.Nodes()[i].Member; name != "" {
 			return name
 		}
 	}

@@ -84,8 +84,34 @@ func TestRecordedHostIDRemovedNeedsRowsOfAfterTheJoin(t *testing.T) {
 			t.Fatal(err)
 		}
 		blocks := slices.ContainsFunc(v.Blockers, func(b matrix.Blocker) bool { return b.Observed.Member == member })
-		if noted := slices.ContainsFunc(v.Notes, func(n words.Message) bool { return n.Code == words.RecordedHostIDRemoved }); noted != tc.want || blocks == tc.want {
+		if noted := slices.ContainsFunc(v.Notes, func(n words.Message) bool { return n.Code == words.RecordedHostIDNotListed }); noted != tc.want || blocks == tc.want {
 			t.Errorf("%s: %s, notes %v", name, words.Text(v.Summary), v.Notes)
+		}
+	}
+}
+
+// The operator's rows have no version, and up to 2025.2 they can hide a member: before its volume or its record is deleted, ScyllaDB's own table must have it as left.
+func TestNoHarmTheOperatorsRowsRemoveNothing(t *testing.T) {
+	t.Parallel()
+	const member = "demo-dc1-rack2-0"
+	const look = "kubectl exec demo-dc1-rack1-0 -n demo -c scylla -- cqlsh -e 'SELECT host_id, node_state FROM system.topology'; if it is left, "
+	s := gone(plugintest.New(3, 1), member)
+	id := s.Node(member).HostID
+	c := cluster.New(scenes.Objects(s.Operator()), cluster.SourceAuto, scenes.Now)
+	self := c.Member(member).Recorded()
+	v := bootstrap.Verdict{Self: self,
+		Blockers: []matrix.Blocker{{Reason: words.DataDirectoryUnusable, Observed: self, Cause: words.New(words.HostIDNotListed, "hostID", self.HostID)}},
+		Notes:    []words.Message{words.New(words.RecordedHostIDNotListed, "member", member, "hostID", self.HostID)}}
+	diagnosis.Advise(c, &v, diagnosis.Asks{Self: self, Claim: "data-" + member, VolumeUID: "a-uid"})
+	for got, want := range map[string]string{
+		words.Text(v.Notes[0]): "no node lists host ID " + id + " of " + member + " any more, and barriers ignore it. Check its node_state: " +
+			look + "remove the host ID from the Service, which cannot be undone: kubectl annotate service " + member + " " + api.AnnotationHostID + "- " + api.AnnotationNodeJoined + "- -n demo",
+		words.Text(v.Blockers[0].Step): "check node_state of host ID " + id + ": " + look + "delete PVC data-" + member + ", which cannot be undone; the member then starts as a new node: " +
+			`kubectl patch pvc data-` + member + ` -n demo '--patch={"metadata":{"uid":"a-uid"}}' && kubectl delete pvc data-` + member + ` -n demo --wait=false && kubectl delete pod ` + member + ` -n demo` +
+			"; if it is normal, let " + member + " start on its volume: kubectl scylla force-proceed " + member + " -n demo --volume-uid=a-uid. Up to 2025.2 ScyllaDB lists one of two nodes at one address",
+	} {
+		if got != want {
+			t.Errorf("%s\nwant %s", got, want)
 		}
 	}
 }

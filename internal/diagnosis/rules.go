@@ -32,6 +32,7 @@ var rules = map[words.Code][]rule{
 
 	// The member itself: its volume, its Service, its image.
 	words.DataDirectoryUnusable: {
+		discardIfLeft,
 		{steps: []words.Code{words.DiscardClaim, words.DiscardClaimOf}, when: (*asked).hasCause,
 			take: (*asked).discard}},
 	words.ForeignVolume: {

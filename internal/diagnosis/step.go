@@ -192,6 +192,9 @@ func (s *asker) note(note words.Message) words.Message {
 		if member, ok := note.Params["member"].(string); ok {
 			f["member"], f["service"], f["uid"] = member, a.serviceVersion(member), a.volumeUID(member)
 		}
+		if id, ok := note.Params["hostID"].(hostid.ID); ok {
+			a.ask(f, a.notListing(id))
+		}
 		note = evidence.Do(note, f)
 	}
 	return replace.Allowed(s.c, note)

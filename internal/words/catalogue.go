@@ -130,6 +130,7 @@ var (
 	SeenUpBy          = define("SeenUpBy", "seen UP by {observers}")
 	FirstNodeIs       = define("FirstNodeIs", "{first} starts first")
 	HostIDRemoved     = define("HostIDRemoved", "host ID {hostID} was removed from the cluster: no node lists it")
+	HostIDNotListed   = define("HostIDNotListed", "no node lists host ID {hostID} of its volume")
 	PodsOfOldRevision = define("PodsOfOldRevision",
 		"StatefulSet {statefulSet} has {updated} of {replicas} Pods updated")
 	PodsOfOldTemplate = define("PodsOfOldTemplate",
@@ -278,6 +279,8 @@ var (
 
 	DiscardClaim = define("DiscardClaim",
 		"delete PVC {claim}, which cannot be undone; the member then starts as a new node[: {1} && {2} && {3}]")
+	DiscardClaimIfLeft = define("DiscardClaimIfLeft",
+		"check node_state of host ID {hostID}: {1}; if it is left, delete PVC {claim}, which cannot be undone; the member then starts as a new node: {2} && {3} && {4}; if it is normal, let {member} start on its volume: {5}. Up to 2025.2 ScyllaDB lists one of two nodes at one address")
 	DiscardClaimOf = define("DiscardClaimOf",
 		"delete the PVC of {member}, which cannot be undone; the member then starts as a new node")
 	MendForceValue   = define("MendForceValue", `set it to "true", after which its start cannot be undone, or remove it with --undo: {1}`)
@@ -371,6 +374,8 @@ var (
 		"the data directory could not be read ({why}), so the status reports were used instead")
 	RecordedHostIDRemoved = define("RecordedHostIDRemoved",
 		"no node lists host ID {hostID} of {member} any more: it was removed, and barriers ignore it; to remove it from the Service, which cannot be undone: {1}")
+	RecordedHostIDNotListed = define("RecordedHostIDNotListed",
+		"no node lists host ID {hostID} of {member} any more, and barriers ignore it. Check its node_state: {1}; if it is left, remove the host ID from the Service, which cannot be undone: {2}")
 	DatacenterTakenOnTrust = define("DatacenterTakenOnTrust",
 		"datacenter {datacenter} is unverified: its nodes are not reachable from here")
 	HostIDTakenOnTrust = define("HostIDTakenOnTrust",

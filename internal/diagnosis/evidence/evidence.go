@@ -250,6 +250,7 @@ type Step struct {
 func Steps() []Step {
 	return []Step{
 		{"DiscardClaim", append(lost(), DiskDecommissioned, words.JoinOperationFailed, NotListed, NewVolumeLost)},
+		{"DiscardClaimIfLeft", []words.Code{TopologyLeft}},
 		{"DiscardClaimOf", append(lost(), DiskDecommissioned, words.JoinOperationFailed, NotListed)},
 		{"BannedBefore", append(lost(), DiskDecommissioned, words.JoinOperationFailed)},
 		{"CureResume", append(lost(), words.JoinOperationFailed)},
@@ -273,6 +274,7 @@ func Steps() []Step {
 		{"OperatorLetEvict", []words.Code{MajorityDown}},
 		{"RemoveReplacingLabel", []words.Code{ListedMember}},
 		{"RecordedHostIDRemoved", []words.Code{NotListed}},
+		{"RecordedHostIDNotListed", []words.Code{TopologyLeft}},
 		{"SeeIfRemoved", []words.Code{TopologyLeft}},
 		{"SaveData", []words.Code{VolumeDeleting}},
 		{"SaveVolumeAndData", []words.Code{VolumeDeleting}},

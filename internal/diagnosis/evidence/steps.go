@@ -28,11 +28,14 @@ const (
 	forceItself = "scylla force-proceed {member} {in} --volume-uid={uid}" // a restart: no DOWN node cancels it
 	replaceNode = "scylla replace {hostID} {at}"
 	replaceHow  = "scylla replace status {member} {in}"
+	seeTopology = "exec {witness} {in} -c {container} -- cqlsh -e {topology}"
 	askGroup0   = "exec {pod} {in} -c {container} -- cqlsh -e {query}"
 	forget      = "annotate service {member} " + api.AnnotationHostID + "- " + api.AnnotationNodeJoined +
 		"- {in} " + unchanged
-	unchanged = "--resource-version={service?}"
-	leave     = "exec {pod} {in} -c {container} -- nodetool decommission"
+	deleteClaim = "delete pvc {claim} {in} --wait=false"
+	deletePod   = "delete pod {pod} {in}"
+	unchanged   = "--resource-version={service?}"
+	leave       = "exec {pod} {in} -c {container} -- nodetool decommission"
 )
 
 // sameClaim precedes a deletion: kubectl deletes by name, and a PVC that was deleted and made again
@@ -117,8 +120,8 @@ var commands = map[words.Code][]string{
 	words.BringBackMajority:    {"scylla nodetool {pod} {in} -- status"},
 	words.SeeWhichIsNewer:      {"scylla nodetool {pod} {in} -- status"},
 	words.BringBackMajorityOld: {"scylla nodetool {pod} {in} -- status"},
-	words.DeleteOldPod:         {"delete pod {pod} {in}"},
-	words.RestartOldPod:        {"scylla check --for=restart {pod} {in}", "delete pod {pod} {in}"},
+	words.DeleteOldPod:         {deletePod},
+	words.RestartOldPod:        {"scylla check --for=restart {pod} {in}", deletePod},
 	words.ReachReporter:        {"describe pod {pod} {in}"},
 	words.SeeStatefulSet:       {"describe statefulset {statefulSet} {in}"},
 	words.WaitForRollout:       {"rollout status statefulset/{statefulSet} {in}"},
@@ -126,8 +129,8 @@ var commands = map[words.Code][]string{
 		"={cluster} --label-columns controller-revision-hash {in}"},
 	words.MendKubernetesNode: {seeMachine},
 	words.UncordonNode:       {"uncordon {kubernetesNode}"},
-	words.RestartDrained:     {"delete pod {pod} {in}"},
-	words.ForgetViews:        {"delete pod {pod} {in}"},
+	words.RestartDrained:     {deletePod},
+	words.ForgetViews:        {deletePod},
 	words.LowerOrdinalFirst:  {"scylla {show} {lower} {in}"},
 	words.ApplyParallel:      {"delete statefulset {statefulSet} --cascade=orphan {in}"},
 
@@ -160,14 +163,15 @@ var commands = map[words.Code][]string{
 	words.ForcePastZeroToken:            {"scylla force-proceed {target} {in} --volume-uid={uid?} --unless-down"},
 	words.TakeForceBack:                 {"scylla force-proceed {target...} --undo {in}"},
 
-	words.DiscardClaim:      {sameClaim, "delete pvc {claim} {in} --wait=false", "delete pod {pod} {in}"},
-	words.GiveOwnVolume:     {seeVolume},
-	words.SeeHostIDs:        {"scylla nodetool --all {in} -- info"},
-	words.TellVolume:        {seeVolume, forceVolume},
-	words.KeepOwnVolume:     {seeVolume, seeStatus},
-	words.SaveData:          {leave},
-	words.SaveVolumeAndData: {"patch persistentvolume {volume} --patch {retain}", leave},
-	words.BeginAnew:         {"scylla init reset {cluster} {in}"},
+	words.DiscardClaim:       {sameClaim, deleteClaim, deletePod},
+	words.DiscardClaimIfLeft: {seeTopology, sameClaim, deleteClaim, deletePod, forceItself},
+	words.GiveOwnVolume:      {seeVolume},
+	words.SeeHostIDs:         {"scylla nodetool --all {in} -- info"},
+	words.TellVolume:         {seeVolume, forceVolume},
+	words.KeepOwnVolume:      {seeVolume, seeStatus},
+	words.SaveData:           {leave},
+	words.SaveVolumeAndData:  {"patch persistentvolume {volume} --patch {retain}", leave},
+	words.BeginAnew:          {"scylla init reset {cluster} {in}"},
 
 	words.EmptyReplaceLabel: {"label --overwrite service {member} " + api.LabelReplace + "= {in} " + unchanged},
 	words.LabelService:      {"label service {member} {label}=NAME {in}"},
@@ -191,10 +195,11 @@ var commands = map[words.Code][]string{
 	words.ScaleDownDecommissioned: {"scale statefulset {statefulSet} --replicas={wanted} {in}"},
 	words.SeeMaintenance: {"get service {member} --output yaml --show-managed-fields {in}",
 		"label service {member} " + api.LabelNodeMaintenance + "- {in}"},
-	words.ClearPodAnnotation:    {"annotate pod {pod} " + api.AnnotationNodeStatusReport + "- {in}"},
-	words.RemoveReplacingLabel:  {"label service {member} " + api.LabelReplacingNodeHostID + "- {in} " + unchanged},
-	words.RecordedHostIDRemoved: {forget},
-	words.SeeIfRemoved:          {"exec {witness} {in} -c {container} -- cqlsh -e {topology}", forget},
+	words.ClearPodAnnotation:      {"annotate pod {pod} " + api.AnnotationNodeStatusReport + "- {in}"},
+	words.RemoveReplacingLabel:    {"label service {member} " + api.LabelReplacingNodeHostID + "- {in} " + unchanged},
+	words.RecordedHostIDRemoved:   {forget},
+	words.RecordedHostIDNotListed: {seeTopology, forget},
+	words.SeeIfRemoved:            {seeTopology, forget},
 
 	words.RunControllerAndReporters: {"scylla report {in}"},
 	words.DeleteLeftReport: {
