@@ -49,9 +49,8 @@ func (w *world) run(rule simulation.Rule, off ...simulation.Off) []simulation.Re
 	o := w.of
 	o.Rule, o.Off = rule, off
 	began := time.Now()
-	n := w.seeds(rule)
-	out := simulation.RunManyOf(o, w.first, n)
-	fmt.Fprintf(os.Stderr, "%s, %s without %q: %d seeds in %.1f s\n", w.name, rule, off, n, time.Since(began).Seconds())
+	out := simulation.RunManyOf(o, w.first, w.seeds(rule))
+	fmt.Fprintf(os.Stderr, "%s, %s without %q: %d seeds in %.1f s\n", w.name, rule, off, len(out), time.Since(began).Seconds())
 	if len(off) == 0 && slices.Contains(ours, rule) {
 		for _, r := range out {
 			for _, v := range r.Violations {
@@ -175,14 +174,13 @@ func rulesPart(worlds []world) []byte {
 		w := &worlds[i]
 		all[w.name] = map[simulation.Rule][]simulation.Result{}
 		for _, r := range rules {
-			found := w.run(r)
-			all[w.name][r] = found
+			all[w.name][r] = w.run(r)
 			for _, o := range outcomes {
 				happens[o.name] = happens[o.name] || o.happens == nil ||
-					slices.ContainsFunc(found, func(r simulation.Result) bool { return o.happens(&r) })
+					slices.ContainsFunc(all[w.name][r], func(r simulation.Result) bool { return o.happens(&r) })
 			}
 		}
-		fmt.Fprintf(&b, "%s: %d seeds from %d, ours %d. ", w.name, w.seeds(simulation.AlwaysOpen), w.first, w.seeds(simulation.Permits))
+		fmt.Fprintf(&b, "%s: seeds from %d, %d of each rule, ours %d. ", w.name, w.first, w.n, w.ours)
 	}
 	b.WriteString("In brackets: the range that has the rate with a probability of 95 %.\n\n")
 	head(&b, append([]string{"outcome", "world"}, names...)...)
@@ -221,10 +219,12 @@ func rulesPart(worlds []world) []byte {
 	// How many times as much no barrier loses.
 	b.WriteByte('\n')
 	for i := range worlds {
-		by := all[worlds[i].name]
-		none := by[simulation.AlwaysOpen]
+		by, none := all[worlds[i].name], all[worlds[i].name][simulation.AlwaysOpen]
 		times := func(o outcome) float64 {
 			return o.of(none).Low / max(o.of(by[simulation.Reports]).High, o.of(by[simulation.Permits]).High)
+		}
+		if times(lost) == 0 {
+			continue
 		}
 		fmt.Fprintf(&b, "- %s: without a barrier at least %.0f times as many joins are lost", worlds[i].name, times(lost))
 		if n := times(known); n > 0 {
