@@ -283,6 +283,9 @@ func TestOf(t *testing.T) {
 		"too much": {func(p *api.StatusReportHealthPolicy) {
 			p.ViewLimit.Duration, p.PeerCheck.Duration, p.LookInterval.Duration, p.MissedLooks = time.Hour, time.Hour, time.Hour, 99
 		}, func(*api.StatusReportHealthPolicy) {}},
+		"the least": {func(p *api.StatusReportHealthPolicy) { p.Dead.Duration, p.PeerCheck.Duration = least, leastCheck }, func(p *api.StatusReportHealthPolicy) {
+			p.Dead.Duration, p.PeerCheck.Duration = least, leastCheck
+		}},
 		"accepted": {func(p *api.StatusReportHealthPolicy) { p.ViewLimit.Duration, p.MissedLooks = MostViewLimit, mostMissed }, func(p *api.StatusReportHealthPolicy) { p.ViewLimit.Duration, p.MissedLooks = MostViewLimit, mostMissed }},
 		"one too low": {func(p *api.StatusReportHealthPolicy) {
 			p.ViewLimit.Duration, p.PeerCheck.Duration = time.Second, mostCheck
