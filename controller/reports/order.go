@@ -17,13 +17,19 @@ import (
 // the Pod that it waits for. The missing Pod has no barrier to report it, and the running barrier
 // does not read the StatefulSets' Pods.
 func (r *reconciler) announceOrder(ctx context.Context, w *world) {
-	for _, held := range w.BlockedByPodOrder() {
-		if !replace.HeldByBarrier(w.Cluster, held.Member) {
+	for _, m := range w.Members() {
+		cause, lower := w.Cause(m.RecordedID())
+		pod := w.Pod(lower)
+		if cause != cluster.CauseOrder || pod == nil {
 			continue
 		}
-		step := words.Text(replace.WhileCause(w.Cluster, held.Member, cluster.CauseOrder, held.Lower.Name))
-		for _, object := range []client.Object{held.Set, held.Lower} {
-			r.o.Notice.Emit(ctx, object, corev1.EventTypeWarning, "PodHeldByOrder", "WaitForLowerOrdinal", step)
+		step := replace.WhileCause(w.Cluster, m.Member, cause, lower)
+		if step.Code != words.ApplyParallel {
+			continue
+		}
+		for _, object := range []client.Object{w.StatefulSet(m.Member), pod} {
+			r.o.Notice.Emit(ctx, object, corev1.EventTypeWarning, "PodHeldByOrder", "WaitForLowerOrdinal",
+				words.Text(step))
 		}
 	}
 }

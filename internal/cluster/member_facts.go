@@ -120,7 +120,18 @@ func (m *Member) ForceCovers() []words.Message {
 
 // Going reports whether the member has a Service but need not become ready: it is replaced, leaves,
 // or was removed.
-func (m *Member) Going() bool { return m.c != nil && m.Service != nil && m.c.going(m.Service) }
+func (m *Member) Going() bool {
+	if m.c == nil || m.Service == nil {
+		return false
+	}
+	for _, label := range []string{api.LabelReplace, api.LabelReplacingNodeHostID, api.LabelDecommissioned} {
+		if _, ok := m.Service.Labels[label]; ok {
+			return true
+		}
+	}
+	at, ok := m.c.all.Index(m.RecordedID())
+	return ok && m.c.all.Nodes()[at].Removed
+}
 
 // RecordsReplaced reports whether its Service still records the node to be replaced: that host ID
 // is the dead node's, not the new node's.

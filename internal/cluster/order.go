@@ -5,8 +5,6 @@ package cluster
 import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
-
-	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 )
 
 // HeldByOrder returns the lowest ordinal that keeps a member's Pod from being created. The member
@@ -30,40 +28,6 @@ func (c *Cluster) HeldByOrder(member string) string {
 		}
 	}
 	return ""
-}
-
-// held is a member whose Pod is not created while a lower ordinal waits in its barrier. That
-// barrier waits for the member, so neither can start.
-type held struct {
-	Member string
-	Set    *appsv1.StatefulSet
-	Lower  *corev1.Pod
-}
-
-func (c *Cluster) going(v *corev1.Service) bool {
-	for _, label := range []string{api.LabelReplace, api.LabelReplacingNodeHostID, api.LabelDecommissioned} {
-		if _, ok := v.Labels[label]; ok {
-			return true
-		}
-	}
-	at, ok := c.all.Index(recordedHostID(v))
-	return ok && c.all.Nodes()[at].Removed
-}
-
-// BlockedByPodOrder returns the members that podManagementPolicy OrderedReady keeps from
-// restarting, by name. Without Pods they cannot report it.
-func (c *Cluster) BlockedByPodOrder() []held {
-	var out []held
-	for i := range c.Services {
-		v := &c.Services[i]
-		if j := joined(v); j == nil || !*j || c.going(v) {
-			continue
-		}
-		if lower := c.WaitsBefore(v.Name); lower != nil {
-			out = append(out, held{Member: v.Name, Set: c.ix.set(v.Name), Lower: lower})
-		}
-	}
-	return out
 }
 
 // WaitsBefore returns the Pod of HeldByOrder while it waits in its barrier or launcher; else nil.

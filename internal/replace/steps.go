@@ -54,7 +54,7 @@ func WhileCause(c *cluster.Cluster, member string, cause cluster.Cause, object s
 		f["statefulSet"] = c.StatefulSet(member).Name
 		step := words.New(words.LowerOrdinalFirst, "statefulSet", f["statefulSet"], "node", member, "lower", object)
 		switch lower := c.Member(object); {
-		case HeldByBarrier(c, member) && !c.Operator && !c.Offline: // a file can lack its Pod
+		case heldByBarrier(c, member) && !c.Operator && !c.Offline: // a file can lack its Pod
 			step.Code = words.ApplyParallel
 		case lower != nil && lower.WaitsInBarrier():
 			f["show"] = "barrier"
@@ -76,9 +76,9 @@ func WhileCause(c *cluster.Cluster, member string, cause cluster.Cause, object s
 	return words.Message{}
 }
 
-// HeldByBarrier reports whether the member's Pod is not created before the Pod of a lower ordinal
+// heldByBarrier reports whether the member's Pod is not created before the Pod of a lower ordinal
 // is Ready, and that Pod waits in its barrier or launcher for the member: neither can start.
-func HeldByBarrier(c *cluster.Cluster, member string) bool {
+func heldByBarrier(c *cluster.Cluster, member string) bool {
 	lower := c.WaitsBefore(member)
 	if lower == nil {
 		return false
