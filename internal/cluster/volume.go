@@ -23,13 +23,6 @@ type StorageClass struct {
 // NoProvisioner is the provisioner of a StorageClass for volumes that people create.
 const NoProvisioner = "kubernetes.io/no-provisioner"
 
-// Full reports whether the member's volume is the cause of its trouble, or will soon be: it is
-// nearly full, or the log of ScyllaDB shows that it is full.
-func (m *Member) Full() bool {
-	percent, known := m.DiskUsed()
-	return known && percent >= DiskFull || m.objects().Logged[m.Ref.Member].Code == words.DiskNoSpace
-}
-
 // FullAt returns the latest time at which the member's volume is known to have been full: the last
 // end of a ScyllaDB whose log shows it, or what its reporter has had time to measure. Zero if
 // unknown.
@@ -90,7 +83,7 @@ func (c *Cluster) ClassesOfFull() []string {
 	names := map[string]bool{}
 	members := c.Members()
 	for i := range members {
-		if g := members[i].Growth(); g.Class != "" && members[i].Full() {
+		if g := members[i].Growth(); g.Class != "" && !members[i].FullAt().IsZero() {
 			names[g.Class] = true
 		}
 	}

@@ -199,19 +199,17 @@ func (m *machine) evict() Step {
 	}
 	if len(alive) > 0 {
 		msg := words.New(words.OldNodeCameBack, "pod", p.Name, "evidence", alive[0].Evidence)
-		decommission := append(words.Kubectl(in.Namespace, "exec", p.Name), "-c", in.Containers.Container(p.Name), "--",
-			"nodetool", "decommission")
 		// A PVC that was not read may exist: then nothing deletes the data.
-		f := evidence.Facts{"namespace": in.Namespace, "claim": in.Self.PVCName}
-		cure := words.New(words.OldNodeCameBackLook).Do(f.Commands(words.OldNodeCameBackLook)...)
-		switch volume, going := goingVolume(in); {
+		cure := words.New(words.OldNodeCameBackLook)
+		volume, going := goingVolume(in)
+		switch {
 		case volume != "":
-			keep := append(words.Kubectl("", "patch", "persistentvolume", volume), "--patch",
-				`{"spec":{"persistentVolumeReclaimPolicy":"Retain"}}`)
-			cure = words.New(words.OldNodeCameBackKeep, "volume", volume).Do(keep, decommission)
+			cure = words.New(words.OldNodeCameBackKeep, "volume", volume)
 		case going:
-			cure = words.New(words.OldNodeCameBackCure).Do(decommission)
+			cure = words.New(words.OldNodeCameBackCure)
 		}
+		cure = evidence.Do(cure, evidence.Facts{"namespace": in.Namespace, "claim": in.Self.PVCName, "pod": p.Name,
+			"container": in.Containers.Container(p.Name), "volume": volume})
 		return Step{
 			Action: ActionHoldEviction, Message: msg, Checks: alive, Cure: cure,
 			Events: []Event{{Warning: true, Reason: EventRefused, Note: msg}},

@@ -35,6 +35,7 @@ const (
 	deleteClaim = "delete pvc {claim} {in} --wait=false"
 	deletePod   = "delete pod {pod} {in}"
 	unchanged   = "--resource-version={service?}"
+	keepVolume  = "patch persistentvolume {volume} --patch {retain}"
 	leave       = "exec {pod} {in} -c {container} -- nodetool decommission"
 )
 
@@ -163,15 +164,17 @@ var commands = map[words.Code][]string{
 	words.ForcePastZeroToken:            {"scylla force-proceed {target} {in} --volume-uid={uid?} --unless-down"},
 	words.TakeForceBack:                 {"scylla force-proceed {target...} --undo {in}"},
 
-	words.DiscardClaim:       {sameClaim, deleteClaim, deletePod},
-	words.DiscardClaimIfLeft: {seeTopology, sameClaim, deleteClaim, deletePod, forceItself},
-	words.GiveOwnVolume:      {seeVolume},
-	words.SeeHostIDs:         {"scylla nodetool --all {in} -- info"},
-	words.TellVolume:         {seeVolume, forceVolume},
-	words.KeepOwnVolume:      {seeVolume, seeStatus},
-	words.SaveData:           {leave},
-	words.SaveVolumeAndData:  {"patch persistentvolume {volume} --patch {retain}", leave},
-	words.BeginAnew:          {"scylla init reset {cluster} {in}"},
+	words.DiscardClaim:        {sameClaim, deleteClaim, deletePod},
+	words.DiscardClaimIfLeft:  {seeTopology, sameClaim, deleteClaim, deletePod, forceItself},
+	words.GiveOwnVolume:       {seeVolume},
+	words.SeeHostIDs:          {"scylla nodetool --all {in} -- info"},
+	words.TellVolume:          {seeVolume, forceVolume},
+	words.KeepOwnVolume:       {seeVolume, seeStatus},
+	words.SaveData:            {leave},
+	words.SaveVolumeAndData:   {keepVolume, leave},
+	words.OldNodeCameBackKeep: {keepVolume, leave},
+	words.OldNodeCameBackCure: {leave},
+	words.BeginAnew:           {"scylla init reset {cluster} {in}"},
 
 	words.EmptyReplaceLabel: {"label --overwrite service {member} " + api.LabelReplace + "= {in} " + unchanged},
 	words.LabelService:      {"label service {member} {label}=NAME {in}"},
