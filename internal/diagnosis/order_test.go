@@ -4,6 +4,7 @@ package diagnosis_test
 
 import (
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -50,9 +51,10 @@ func TestOrderedReadyHoldsAMember(t *testing.T) {
 		"in order": {func(*plugintest.Cluster) {}, parallel},
 		"saved":    {func(*plugintest.Cluster) {}, look("barrier")}, // perhaps without its Pod
 		// the lower ordinal waits for nobody, so it becomes Ready, or has a step of its own
-		"the lower one restarts":   {func(c *plugintest.Cluster) { c.Pod(lower).Annotations = nil }, look("barrier")},
-		"the lower one starts":     {func(c *plugintest.Cluster) { c.Pod(lower).Status = starting }, look("describe")},
-		"the lower one has no Pod": {func(c *plugintest.Cluster) { c.Ghost(lower) }, look("describe")},
+		"the lower one restarts":            {func(c *plugintest.Cluster) { c.Pod(lower).Annotations = nil }, look("barrier")},
+		"the lower one starts":              {func(c *plugintest.Cluster) { c.Pod(lower).Status = starting }, look("describe")},
+		"the lower one has no Pod":          {func(c *plugintest.Cluster) { c.Ghost(lower) }, look("describe")},
+		"the lower one has lost its volume": {func(c *plugintest.Cluster) { c.Ghost(lower) }, parallel},
 		"in parallel": {func(c *plugintest.Cluster) {
 			c.Set("dc1", "rack1").Spec.PodManagementPolicy = appsv1.ParallelPodManagement
 		}, ""},
@@ -75,6 +77,9 @@ func TestOrderedReadyHoldsAMember(t *testing.T) {
 			tc.change(c)
 			o := scenes.Objects(c)
 			o.Offline = name == "saved"
+			if strings.HasSuffix(name, "volume") {
+				o.PVCs = []corev1.PersistentVolumeClaim{{ObjectMeta: metav1.ObjectMeta{Name: "data-" + lower}, Status: corev1.PersistentVolumeClaimStatus{Phase: corev1.ClaimLost}}}
+			}
 			snap := cluster.New(o, cluster.SourceAuto, scenes.Now)
 			v, err := bootstrap.VerdictOf(snap, waits)
 			if err != nil {

@@ -100,8 +100,8 @@ func (r *Reading) Input(member string, now time.Time, newID string) *Input {
 	}
 	cause, object, usable := c.Unscheduled(member)
 	in.Unscheduled, in.VolumeUsable, in.VolumeGone = WhileCause(c, member, cause, object), usable, c.VolumeGone(member)
-	if lower := c.WaitsBefore(member); lower != nil {
-		in.Order = WhileCause(c, member, cluster.CauseOrder, lower.Name)
+	if lower := c.HeldByOrder(member); lower != "" {
+		in.Order = WhileCause(c, member, cluster.CauseOrder, lower)
 	}
 	in.Ended = c.Halted(member).Code == words.ScyllaDBEnded
 	if !in.Paused.IsZero() {

@@ -54,7 +54,7 @@ func WhileCause(c *cluster.Cluster, member string, cause cluster.Cause, object s
 		f["statefulSet"] = c.StatefulSet(member).Name
 		step := words.New(words.LowerOrdinalFirst, "statefulSet", f["statefulSet"], "node", member, "lower", object)
 		switch lower := c.Member(object); {
-		case heldByBarrier(c, member) && !c.Operator && !c.Offline: // a file can lack its Pod
+		case heldForGood(c, member) && !c.Operator && !c.Offline: // a file can lack its Pod
 			step.Code = words.ApplyParallel
 		case lower != nil && lower.WaitsInBarrier():
 			f["show"] = "barrier"
@@ -76,9 +76,13 @@ func WhileCause(c *cluster.Cluster, member string, cause cluster.Cause, object s
 	return words.Message{}
 }
 
-// heldByBarrier reports whether the member's Pod is not created before the Pod of a lower ordinal
-// is Ready, and that Pod waits in its barrier or launcher for the member: neither can start.
-func heldByBarrier(c *cluster.Cluster, member string) bool {
+// heldForGood reports whether the member's Pod is not created before the Pod of a lower ordinal is
+// Ready, which waits for the member: in its barrier or launcher, or for its own replacement. Its
+// volume is gone then, and no node is replaced while another one is DOWN. Neither can start.
+func heldForGood(c *cluster.Cluster, member string) bool {
+	if !c.VolumeGone(c.HeldByOrder(member)).IsZero() {
+		return true
+	}
 	lower := c.WaitsBefore(member)
 	if lower == nil {
 		return false
