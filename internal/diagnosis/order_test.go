@@ -19,6 +19,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/diagnosis"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/matrix"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/replace"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 	"github.com/kubectl-scylla/kubectl-scylla/test/run/plugintest"
 	"github.com/kubectl-scylla/kubectl-scylla/test/simulation/scenes"
@@ -112,6 +113,26 @@ func TestOrderedReadyHoldsAMember(t *testing.T) {
 				t.Errorf("no finding has the step: %v", said(findings))
 			}
 		})
+	}
+}
+
+// The launcher of the lower one waits for the only other node that has joined, whose Pod is not created before it is Ready.
+func TestOrderedReadyHoldsTheOnlySeed(t *testing.T) {
+	t.Parallel()
+	for racks, want := range map[int]words.Code{1: words.ApplyParallel, 2: words.LowerOrdinalFirst} {
+		c := plugintest.New(racks, 2)
+		c.Set("dc1", "rack1").Spec.PodManagementPolicy = appsv1.OrderedReadyPodManagement
+		ready(c.NoRow("demo-dc1-rack1-0"), "demo-dc1-rack1-0", corev1.ConditionFalse)
+		c.Ghost("demo-dc1-rack1-1").NoRow("demo-dc1-rack1-1")
+		for i, pod := 0, c.Pod("demo-dc1-rack1-0"); i < len(pod.Spec.Containers); i++ {
+			if pod.Spec.Containers[i].Name == api.ContainerScyllaDB {
+				pod.Spec.Containers[i].Command = []string{"scylla-agent", "launch", "--"}
+			}
+		}
+		snap := cluster.New(scenes.Objects(c), cluster.SourceAuto, scenes.Now)
+		if got := replace.WhileCause(snap, "demo-dc1-rack1-1", cluster.CauseOrder, "demo-dc1-rack1-0"); got.Code != want {
+			t.Errorf("%d racks: %s, want %s", racks, words.Text(got), want)
+		}
 	}
 }
 

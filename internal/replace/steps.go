@@ -80,7 +80,7 @@ func WhileCause(c *cluster.Cluster, member string, cause cluster.Cause, object s
 // Ready, which waits for the member: in its barrier or launcher, or for its own replacement. Its
 // volume is gone then, and no node is replaced while another one is DOWN. Neither can start.
 func heldForGood(c *cluster.Cluster, member string) bool {
-	if !c.VolumeGone(c.HeldByOrder(member)).IsZero() {
+	if lower := c.HeldByOrder(member); !c.VolumeGone(lower).IsZero() || findsNoSeed(c, lower) {
 		return true
 	}
 	lower := c.WaitsBefore(member)
@@ -90,6 +90,14 @@ func heldForGood(c *cluster.Cluster, member string) bool {
 	v, err := bootstrap.VerdictOf(c, lower.Name)
 	about := func(b matrix.Blocker) bool { return b.Observed.Member == member }
 	return err == nil && slices.ContainsFunc(v.Blockers, about)
+}
+
+// findsNoSeed reports whether the launcher of a Pod finds no seed on any volume, because the Pod of
+// each other node that has joined is not created before this one is Ready.
+func findsNoSeed(c *cluster.Cluster, member string) bool {
+	choice, launched := bootstrap.SeedChoiceOf(c, member, bootstrap.VolumeUsed)
+	return launched && c.Pod(member) != nil && choice.Code == words.SeedsNotUp &&
+		!slices.ContainsFunc(choice.Names, func(other string) bool { return c.HeldByOrder(other) != member })
 }
 
 // OfCauses are the steps that WhileCause can return.

@@ -176,8 +176,8 @@ var table = []Item{
 		Field: "the labels of a replacement on the member Service, malformed or incomplete", Volume: Unknown},
 	{Code: OrderedStart, Origin: Kubernetes,
 		Field: "podManagementPolicy OrderedReady of the StatefulSet, " +
-			"and a lower ordinal whose barrier waits for the member, or whose volume is gone, " +
-			"which is not replaced while the member is DOWN",
+			"and a lower ordinal whose barrier waits for the member, whose launcher finds no seed without it, " +
+			"or whose volume is gone, which is not replaced while the member is DOWN",
 		Volume: Unknown},
 }
 
