@@ -93,10 +93,10 @@ func (v *LeftVolume) fact() words.Message {
 }
 
 // mayHaveVolume reports whether the member has a volume, or may have one: its PVC can lack the
-// cluster's label, and a file can lack the PVC. Without any PVCs, as in the controller, nothing is
-// removable; see maintenance.Removable.
+// cluster's label, and a file can lack the PVC. Where no PVCs are read, as in the controller,
+// nothing is removable; see maintenance.Removable.
 func (c *Cluster) mayHaveVolume(member string) bool {
 	claim := c.ix.pvcName(member)
 	_, bound := c.Claimed[claim]
-	return c.ix.pvcs[claim] != nil || bound || c.Read&KindPVCs != 0 && (c.Claimed == nil || c.Offline)
+	return c.ix.pvcs[claim] != nil || bound || c.Offline || c.Read&KindPVCs != 0 && c.Claimed == nil
 }
