@@ -5,6 +5,7 @@ package barrier
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -156,16 +157,17 @@ func TestTheLauncherRemovesItsAnnotationBeforeTheStart(t *testing.T) {
 		w := atLauncher(t, true, allPeersUp()...)
 		w.o.Annotation = `{"launcher":true}` // by an earlier start in this Pod
 		w.own("", func(p *corev1.Pod) { p.Annotations = map[string]string{api.AnnotationBarrier: w.o.Annotation} })
-		away := true
+		var away atomic.Bool
+		away.Store(true)
 		c := interceptor.NewClient(w.c, interceptor.Funcs{Patch: func(ctx context.Context, c client.WithWatch, o client.Object, p client.Patch, opts ...client.PatchOption) error {
-			if away {
+			if away.Load() {
 				return errors.New("etcd is away")
 			}
 			return c.Patch(ctx, o, p, opts...)
 		}})
 		w.o.NewClient = func() (client.WithWatch, error) { return c, nil }
 		w.runs(alone).waits(time.Minute)
-		away = false
+		away.Store(false)
 		w.opens()
 	})
 }
