@@ -565,6 +565,7 @@ func TestOtherPodOfTheSameNameIsNotWritten(t *testing.T) {
 			done := make(chan error, 1)
 			go func() { done <- Run(t.Context(), w.o) }()
 			time.Sleep(time.Minute)
+			synctest.Wait()
 			if !strings.Contains(w.patches[0], `"uid":"uid-1"`) {
 				t.Errorf("patch %s does not name the UID", w.patches[0])
 			}
