@@ -55,6 +55,14 @@ func (c *Cluster) WithLogs(logged map[string]LogError, notes ...string) *Cluster
 	return other.judge(c.want)
 }
 
+// refusesVolume reports whether the member's ScyllaDB has compared its volume with the cluster's
+// topology, and never starts on it: so the member reaches the others, and what keeps it DOWN is
+// its own (service/storage_service.cc:6546, db/system_keyspace.cc:3553).
+func (c *Cluster) refusesVolume(member string) bool {
+	code := c.Logged[member].Code
+	return code == words.JoinUnfinished || code == words.RequestNotFound
+}
+
 // logged returns the known error in the log of a member whose container ends again and again, or
 // runs while its ScyllaDB does not.
 func (c *Cluster) logged(member string, ends words.Message) words.Message {

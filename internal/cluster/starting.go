@@ -204,15 +204,16 @@ func (m *Member) StartingSince() time.Time {
 // Pods have not been Ready. It keeps an existing fate, for example of a replacement.
 func (c *Cluster) addTransientSteps(fates map[hostid.ID]matrix.NodeFacts) {
 	for id, member := range c.ix.hosts {
-		if _, known := fates[id]; known {
-			continue
+		fate, known := fates[id]
+		if !known {
+			cause, _ := c.cause(member)
+			fate = matrix.NodeFacts{Passes: cause != CauseNone, Explained: cause == CauseOrder}
+			if pod := c.ix.pods[member]; pod != nil {
+				wait := barrierWait(pod)
+				fate.NotReadySince, fate.Explained = notReadySince(pod), wait != nil && wait.EmptyVolume
+			}
 		}
-		cause, _ := c.cause(member)
-		fate := matrix.NodeFacts{Passes: cause != CauseNone, Explained: cause == CauseOrder}
-		if pod := c.ix.pods[member]; pod != nil {
-			wait := barrierWait(pod)
-			fate.NotReadySince, fate.Explained = notReadySince(pod), wait != nil && wait.EmptyVolume
-		}
+		fate.Explained = fate.Explained || c.refusesVolume(member)
 		if fate != (matrix.NodeFacts{}) {
 			fates[id] = fate
 		}

@@ -416,3 +416,41 @@ func TestAnOrphanComesBeforeAReplacement(t *testing.T) {
 		})
 	}
 }
+
+// A rack of which each node is DOWN for a reason of its own is not away: each is replaced. The words of ScyllaDB are such a reason where it had to reach the others to say them.
+func TestReasonsOfARackOfTheirOwn(t *testing.T) {
+	t.Parallel()
+	const empty, other = "demo-dc1-rack3-0", "demo-dc1-rack3-1"
+	for name, tc := range map[string]struct {
+		says     words.Code
+		recorded string
+		away     bool
+	}{
+		"its record is missing":             {words.RequestNotFound, "true", false},
+		"its join is not recorded":          {words.RequestNotFound, "false", false},
+		"its join has not finished":         {words.JoinUnfinished, "false", false},
+		"it reached nobody":                 {words.ShadowRound, "true", true},
+		"it reached no majority":            {words.ReadBarrierTimedOut, "true", true},
+		"its disk is full, as of all disks": {words.DiskNoSpace, "true", true},
+		"it says nothing":                   {"", "true", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := plugintest.New(3, 2).DownSince(empty, time.Hour).DownSince(other, time.Hour)
+			model := plugintest.New(1, 1)
+			c.NoRow(empty).Pod(empty).Status = model.Pod(model.Newcomer("dc1", "rack1", 1)).Status
+			c.Pod(empty).Annotations = map[string]string{api.AnnotationBarrier: `{"emptyVolume":true}`}
+			ready(c, other, corev1.ConditionFalse)
+			c.Service(other).Annotations[api.AnnotationNodeJoined] = tc.recorded
+			snap := cluster.New(scenes.Objects(c), cluster.SourceAuto, scenes.Now)
+			if tc.says != "" {
+				snap = snap.WithLogs(map[string]cluster.LogError{other: {Code: tc.says, Text: string(tc.says)}})
+			}
+			for _, member := range []string{empty, other} {
+				if _, _, away := snap.Matrix().PlaceAway(hostid.ID(c.Node(member).HostID)); away != tc.away {
+					t.Errorf("%s: the rack is away: %t", member, away)
+				}
+			}
+		})
+	}
+}

@@ -62,8 +62,9 @@ type NodeFacts struct {
 	// Passes is set if the cause of the node's being DOWN is known, so that the node is not
 	// replaced for it.
 	Passes bool
-	// Explained is set if the member's own objects show why it is DOWN: its Pod found its volume
-	// empty, or is not created before another one. So it is not for what its rack has in common.
+	// Explained is set if the member's own objects or log show why it is DOWN: its Pod found its
+	// volume empty, or is not created before another one, or its ScyllaDB never starts on its
+	// volume. So it is not for what its rack has in common.
 	Explained bool
 	// NotReadySince is since when its Pod has not been Ready, for rows without the time at which
 	// the node went DOWN; zero if it is Ready or the time is unknown.
