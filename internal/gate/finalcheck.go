@@ -25,6 +25,7 @@ const (
 type stability struct {
 	since   time.Time         // since when only the window or the final check blocks; else zero
 	refusal bootstrap.Verdict // of the last final check
+	seen    *cluster.Cluster  // the reading of that check
 	refused int               // failed final checks in a row
 	next    time.Time         // time of the next final check
 }
@@ -51,8 +52,9 @@ func (g *Gate) settle(v bootstrap.Verdict, known *cluster.Cluster) bootstrap.Ver
 		s.since = now
 	}
 	if s.refused > 0 && now.Before(s.next) {
+		// A step of the refusal holds for the objects that the check has read, not for later ones.
 		refusal := s.refusal
-		refusal.Pause = s.next.Sub(now)
+		refusal.Pause, g.seen = s.next.Sub(now), s.seen
 		return refusal
 	}
 	if left := g.unstable(v); s.refused == 0 && left > 0 {
@@ -63,7 +65,7 @@ func (g *Gate) settle(v bootstrap.Verdict, known *cluster.Cluster) bootstrap.Ver
 	if !looked.Satisfied {
 		s.refused++
 		looked.Pause = min(maxLook, firstLook<<min(s.refused-1, 4))
-		s.refusal, s.next = looked, now.Add(looked.Pause)
+		s.refusal, s.seen, s.next = looked, known, now.Add(looked.Pause)
 		return looked
 	}
 	if s.refused > 0 {

@@ -138,7 +138,7 @@ func New(s Self, r Reads) *Gate {
 		policy: healthpolicy.Of(nil), annotation: annotation{text: s.Annotation}}
 }
 
-// Seen returns the last reading of the cluster; nil before.
+// Seen returns the reading of the cluster that the last verdict is of; nil before.
 func (g *Gate) Seen() *cluster.Cluster { return g.seen }
 
 // Window returns how long all nodes must be UP continuously.
