@@ -201,7 +201,8 @@ func (m *Member) StartingSince() time.Time {
 }
 
 // addTransientSteps adds to the nodes' fates whether their cause is known, and since when their
-// Pods have not been Ready. It keeps an existing fate, for example of a replacement.
+// Pods have not been Ready. It keeps an existing fate, for example of a replacement, and adds to
+// it only that ScyllaDB refuses the volume.
 func (c *Cluster) addTransientSteps(fates map[hostid.ID]matrix.NodeFacts) {
 	for id, member := range c.ix.hosts {
 		fate, known := fates[id]
