@@ -23,11 +23,8 @@ const (
 
 // stability is the state between a verdict that opens and the opening itself.
 type stability struct {
-	since   time.Time         // since when only the window or the final check blocks; else zero
-	refusal bootstrap.Verdict // of the last final check
-	seen    *cluster.Cluster  // the reading of that check
-	refused int               // failed final checks in a row
-	next    time.Time         // time of the next final check
+	since   time.Time // since when only the window or the final check blocks; else zero
+	refused int       // failed final checks in a row; zero unless the last verdict is of one
 }
 
 // settle makes a verdict final: a final check, independent of the reports and the controller, must
@@ -51,26 +48,18 @@ func (g *Gate) settle(v bootstrap.Verdict, known *cluster.Cluster) bootstrap.Ver
 	if s.since.IsZero() {
 		s.since = now
 	}
-	if s.refused > 0 && now.Before(s.next) {
-		// A step of the refusal holds for the objects that the check has read, not for later ones.
-		refusal := s.refusal
-		refusal.Pause, g.seen = s.next.Sub(now), s.seen
-		return refusal
-	}
 	if left := g.unstable(v); s.refused == 0 && left > 0 {
 		return g.stabilising(v, left)
 	}
 	looked := g.lastLook(v, known)
-	now = g.reads.Now()
 	if !looked.Satisfied {
 		s.refused++
 		looked.Pause = min(maxLook, firstLook<<min(s.refused-1, 4))
-		s.refusal, s.seen, s.next = looked, known, now.Add(looked.Pause)
 		return looked
 	}
 	if s.refused > 0 {
 		// The cause of the refusal is gone: its absence must also last for the window.
-		*s = stability{since: now}
+		*s = stability{since: g.reads.Now()}
 		if left := g.unstable(v); left > 0 {
 			return g.stabilising(v, left)
 		}

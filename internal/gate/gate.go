@@ -123,7 +123,7 @@ type Gate struct {
 	stability  stability
 	permits    permits
 	relays     []Relay // as last read; a Pod that loses the API server needs them
-	last       earlier
+	kept       kept
 	annotation annotation
 	ran        hostid.ID // with which ScyllaDB has run in this Pod; empty while unknown
 
@@ -168,10 +168,7 @@ func (g *Gate) judge(changed cluster.Kinds) bootstrap.Verdict {
 	// Reading all Pods costs O(N^2) bytes for N nodes: only the final check reads them.
 	v, known := g.decide()
 	v = g.explain(g.settle(v, known), known)
-	g.last = earlier{}
-	if v.Decision == bootstrap.DecisionWait && g.ByPermits() && ours(known) && !unanswered(v) {
-		g.last = earlier{at: g.reads.Now(), verdict: v}
-	}
+	g.keep(v, known)
 	return v
 }
 

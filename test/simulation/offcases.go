@@ -56,7 +56,7 @@ func Cases() []Case {
 	}
 	const short, long = 20 * time.Second, time.Minute
 	out := []Case{
-		{[]Off{OffFiles}, KnownLoss, seed(Permits, 7)},
+		{[]Off{OffFiles}, KnownLoss, seed(Permits, 25)},
 		{[]Off{OffSeeds}, SecondCluster, seed(Reports, 10)},
 		{[]Off{OffFounder}, SecondCluster, seed(Reports, 1)},
 		{[]Off{OffReport, OffPods}, KnownLoss, seed(Reports, 13)},

@@ -216,7 +216,7 @@ func TestHowOftenReportersAreAsked(t *testing.T) {
 		w.setFailure(refused)
 		w.waits(4 * time.Minute)
 		got := w.askedOf("views")
-		if got < 2*38 || got > 2*49 || !slices.Contains(w.have, "1.61") {
+		if got < 2*38 || got > 2*49 || !slices.Contains(w.have, "1.60") {
 			t.Errorf("asked %d times in 4 minutes, 2 members; told them %q", got, w.have)
 		}
 		w.setFailure(nil)
