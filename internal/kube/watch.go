@@ -53,12 +53,6 @@ const (
 	watchAnew = time.Minute
 )
 
-// bookmarks distinguish a watch without events from one whose proxy no longer delivers.
-func bookmarks() client.ListOption {
-	// new for each request: the client writes into it
-	return &client.ListOptions{Raw: &metav1.ListOptions{AllowWatchBookmarks: true}}
-}
-
 type watched struct {
 	*kind
 	ns, name string
@@ -77,7 +71,7 @@ func (o WatchOptions) watched(key cluster.Key) []watched {
 		case w.bit == cluster.KindServices:
 			w.name = o.Service
 		}
-		w.opts = []client.ListOption{client.InNamespace(w.ns), bookmarks()}
+		w.opts = []client.ListOption{client.InNamespace(w.ns)}
 		switch {
 		case w.name != "":
 			w.opts = append(w.opts, client.MatchingFields{metav1.ObjectNameField: w.name})
@@ -178,12 +172,10 @@ func (w *watcher) state(i int, ok bool, err error) {
 func (w *watcher) run(ctx context.Context, i int, k watched) {
 	delay, told := watchRetry, false
 	for ctx.Err() == nil {
-		list := &metav1.PartialObjectMetadataList{}
-		list.SetGroupVersionKind(k.listKind())
 		// The time limit of a stream also applies to a request without a response.
 		begun, cancel := context.WithCancel(ctx)
 		unanswered := time.AfterFunc(watchSilence, cancel)
-		stream, err := w.c.Watch(begun, list, k.opts...)
+		stream, err := w.open(begun, k)
 		unanswered.Stop()
 		if err == nil {
 			w.state(i, true, nil)
@@ -223,6 +215,23 @@ func (w *watcher) run(ctx context.Context, i int, k watched) {
 		}
 		delay = min(2*delay, watchRetryTo)
 	}
+}
+
+// open opens a watch that begins with the next change. Without a version the API server first sends
+// all objects, 1,000 Services of 1,000 nodes; a list of one object has the version. A watch of one
+// name has no need of it, and possibly no permission to list.
+func (w *watcher) open(ctx context.Context, k watched) (watch.Interface, error) {
+	list := &metav1.PartialObjectMetadataList{}
+	list.SetGroupVersionKind(k.listKind())
+	// Bookmarks distinguish a watch without events from one whose proxy no longer delivers.
+	from := &metav1.ListOptions{AllowWatchBookmarks: true}
+	if k.name == "" {
+		if err := w.c.List(ctx, list, append(k.opts, client.Limit(1))...); err != nil {
+			return nil, err
+		}
+		from.ResourceVersion = list.ResourceVersion
+	}
+	return w.c.Watch(ctx, list, append(k.opts, &client.ListOptions{Raw: from})...)
 }
 
 // drain reads a watch to its end and returns the number of events. err is the server's error, nil

@@ -39,10 +39,10 @@ func (r *reads) Cluster() (*cluster.Cluster, *matrix.Blocker) {
 	if trouble != nil {
 		return nil, trouble
 	}
-	r.watch(key)
 	r.metrics.evaluations.Inc()
 	taken := r.Now()
 	objects, err := r.load(key, false)
+	r.watch(key) // after the first verdict's reading, which it would delay; its first signal reads again
 	if err != nil {
 		return nil, r.unread(err)
 	}
