@@ -94,7 +94,7 @@ func TestBesideOperator2And7OnARealAPIServer(t *testing.T) {
 	}
 	p.must(p.absent(t.Context(), "demo", &api.ScyllaDBStatusReport{}))
 	var lead coordinationv1.Lease
-	if err := p.get(t.Context(), manifests.Namespace, api.LeaseElection, &lead); err != nil || ptr.Deref(lead.Spec.HolderIdentity, "") == "" {
+	if err := p.get(t.Context(), manifests.Namespace, api.LeaseName, &lead); err != nil || ptr.Deref(lead.Spec.HolderIdentity, "") == "" {
 		t.Errorf("the leader is %v, %v", lead.Spec.HolderIdentity, err)
 	}
 	p.install()

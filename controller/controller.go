@@ -23,6 +23,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/uuid"
 	"k8s.io/client-go/discovery"
+	coordinationv1client "k8s.io/client-go/kubernetes/typed/coordination/v1"
 	"k8s.io/client-go/rest"
 	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -57,8 +58,8 @@ const (
 // shutdownTimeout is how long reconciliations may take to end; a Pod has ten seconds.
 const shutdownTimeout = 8 * time.Second
 
-// epochTimeout limits the read of the election's Lease.
-const epochTimeout = 5 * time.Second
+// leaseTimeout limits each request about the Lease.
+const leaseTimeout = 5 * time.Second
 
 // Run runs the controller until ctx ends, which is not an error. Errors: invalid options
 // (exit.CodeUsage), missing CRDs, an unreachable API server, a lost leadership.
@@ -72,7 +73,11 @@ func Run(ctx context.Context, cfg *rest.Config, o Options) error {
 		cfg.QPS, cfg.Burst = qps, burst
 	}
 	progress := kube.NewProgress()
-	mgr, err := newManager(cfg, v, progress)
+	keeper, err := newKeeper(cfg, v)
+	if err != nil {
+		return fmt.Errorf("create the controller for %s: %w", cfg.Host, err)
+	}
+	mgr, err := newManager(cfg, v, progress, keeper)
 	if err != nil {
 		return fmt.Errorf("create the controller for %s: %w", cfg.Host, err)
 	}
@@ -85,7 +90,7 @@ func Run(ctx context.Context, cfg *rest.Config, o Options) error {
 	}
 	k := newKind(definitions.OpenAPIV3().Paths, v.Clock, v.Log.With("controller", "kind"))
 	k.look(ctx)
-	if err := register(mgr, v, progress, k); err != nil {
+	if err := register(mgr, v, progress, k, keeper); err != nil {
 		return err
 	}
 	v.Log.InfoContext(ctx, "controller starts", "namespaces", v.Namespaces, "leaderElect", v.LeaderElect,
@@ -129,7 +134,7 @@ func cacheOptions(v validated) (cache.Options, error) {
 	}, nil
 }
 
-func newManager(cfg *rest.Config, v validated, progress *kube.Progress) (ctrl.Manager, error) {
+func newManager(cfg *rest.Config, v validated, progress *kube.Progress, keeper *keep.Keeper) (ctrl.Manager, error) {
 	held, err := cacheOptions(v)
 	if err != nil {
 		return nil, err
@@ -144,16 +149,17 @@ func newManager(cfg *rest.Config, v validated, progress *kube.Progress) (ctrl.Ma
 		},
 		Client: client.Options{
 			Cache: &client.CacheOptions{DisableFor: []client.Object{&eventsv1.Event{}}}},
-		Metrics:                       metricsserver.Options{BindAddress: v.MetricsBindAddress},
-		HealthProbeBindAddress:        v.HealthProbeBindAddress,
-		LeaderElection:                v.LeaderElect,
-		LeaderElectionID:              api.LeaseElection,
-		LeaderElectionNamespace:       v.LeaseNamespace,
-		LeaderElectionReleaseOnCancel: true,
-		LeaseDuration:                 &v.LeaseDuration,
-		RenewDeadline:                 &v.RenewDeadline,
-		RetryPeriod:                   &v.RetryPeriod,
-		GracefulShutdownTimeout:       ptr.To(shutdownTimeout),
+		Metrics:                metricsserver.Options{BindAddress: v.MetricsBindAddress},
+		HealthProbeBindAddress: v.HealthProbeBindAddress,
+
+		LeaderElection:                      v.LeaderElect,
+		LeaderElectionResourceLockInterface: keeper.Lock(v.LeaseNamespace, holder()),
+		LeaderElectionReleaseOnCancel:       true,
+		LeaseDuration:                       &v.LeaseDuration,
+		RenewDeadline:                       &v.RenewDeadline,
+		RetryPeriod:                         &v.RetryPeriod,
+		GracefulShutdownTimeout:             ptr.To(shutdownTimeout),
+
 		Controller: config.Controller{
 			// A second controller in one process, as in a test of the election, is not an error.
 			SkipNameValidation: ptr.To(true),
@@ -163,6 +169,18 @@ func newManager(cfg *rest.Config, v validated, progress *kube.Progress) (ctrl.Ma
 			Logger:                logr.FromSlogHandler(v.Log.Handler()),
 		},
 	})
+}
+
+// newKeeper returns the keeper of the Lease, with a client of its own: a renewal has a time limit.
+func newKeeper(cfg *rest.Config, v validated) (*keep.Keeper, error) {
+	limited := rest.CopyConfig(cfg)
+	limited.Timeout = leaseTimeout
+	cl, err := coordinationv1client.NewForConfig(limited)
+	if err != nil {
+		return nil, err
+	}
+	return keep.New(keep.Options{Client: cl, Clock: v.Clock, Log: v.Log.With("controller", "keep"),
+		Duration: v.LeaseDuration, Off: !v.synchronise}), nil
 }
 
 // installed returns an error unless our CRDs are installed: without them every watch would fail
@@ -198,19 +216,19 @@ func epoch(live client.Reader, v validated) func(context.Context) (int64, error)
 		if !v.LeaderElect {
 			return 1, nil
 		}
-		ctx, cancel := context.WithTimeout(ctx, epochTimeout)
+		ctx, cancel := context.WithTimeout(ctx, leaseTimeout)
 		defer cancel()
 		l := &coordinationv1.Lease{}
-		if err := live.Get(ctx, types.NamespacedName{Namespace: v.LeaseNamespace, Name: api.LeaseElection},
+		if err := live.Get(ctx, types.NamespacedName{Namespace: v.LeaseNamespace, Name: api.LeaseName},
 			l); err != nil {
-			return 0, fmt.Errorf("read Lease %s/%s: %w", v.LeaseNamespace, api.LeaseElection, err)
+			return 0, fmt.Errorf("read Lease %s/%s: %w", v.LeaseNamespace, api.LeaseName, err)
 		}
 		return int64(ptr.Deref(l.Spec.LeaseTransitions, 0)) + 1, nil
 	}
 }
 
 //nolint:funlen // one registration after the other, with its dependencies
-func register(mgr ctrl.Manager, v validated, progress *kube.Progress, k *kind) error {
+func register(mgr ctrl.Manager, v validated, progress *kube.Progress, k *kind, keeper *keep.Keeper) error {
 	m, err := metrics.New(crmetrics.Registry)
 	if err != nil {
 		return err
@@ -277,25 +295,14 @@ func register(mgr ctrl.Manager, v validated, progress *kube.Progress, k *kind) e
 		options.Remotes, joined = set, set.Joined
 		sources = append(sources, set.Source())
 	}
-	var keeper *keep.Keeper
-	options.Kept = func(key types.NamespacedName, began time.Time, err error) {
-		if keeper != nil {
-			keeper.Assembled(key, began, err)
-		}
-	}
+	options.Kept = keeper.Assembled
 	r := reports.New(options)
 	if v.LeaderElect {
-		keeper = keep.New(keep.Options{
-			Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Clock: v.Clock, Log: log.With("controller", "keep"),
-			Namespace: v.LeaseNamespace, Holder: holder(), Duration: v.LeaseDuration, Interval: v.RetryPeriod,
-			Clusters: r.Clusters, Off: !v.synchronise,
-			ViewAt: served.at(v.PodIP),
-			Alive: func() error {
-				return errors.Join(progress.Check(), p.silent(max(v.LeaseDuration, 3*pulseInterval)))
-			},
-		})
-		if err := errors.Join(mgr.Add(keeper), mgr.AddReadyzCheck("kept", keeper.Check(mgr.Elected()))); err != nil {
-			return fmt.Errorf("register the keeper of the Lease: %w", err)
+		keeper.Of(r.Clusters, func() error {
+			return errors.Join(progress.Check(), p.silent(max(v.LeaseDuration, 3*pulseInterval)))
+		}, served.at(v.PodIP))
+		if err := mgr.AddReadyzCheck("kept", keeper.Check(mgr.Elected())); err != nil {
+			return fmt.Errorf("register the check of the Lease: %w", err)
 		}
 		sources = append(sources, keeper.Source())
 	}

@@ -52,7 +52,7 @@ func questions() string {
 		{"Which reports are not fresh?", "status",
 			`.items[].nodes[] | select(.row.status != "ok") | "\(.member) \(.row.status)"`,
 			"demo-dc1-rack2-1 error, demo-dc1-rack3-0 error"},
-		{"Which controller view?", "status", `.items[].view | "\(.epoch).\(.seq)"`, "2.814"},
+		{"Which controller view?", "status", `.items[].view | "\(.epoch).\(.seq)"`, "2.813"},
 		{"Which versions run?", "status", `[.items[].nodes[].version // empty] | unique[]`,
 			"2026.2.0-0.20260801.5d1c7e09ab34"},
 		{"Is anything unreadable?", "status", `any(.items[]; .partial != [])`, "false"},

@@ -6,345 +6,277 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"net/http"
 	"slices"
+	"strconv"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	coordinationv1client "k8s.io/client-go/kubernetes/typed/coordination/v1"
+	"k8s.io/client-go/tools/leaderelection"
 	"k8s.io/client-go/util/workqueue"
-	clocktesting "k8s.io/utils/clock/testing"
+	"k8s.io/utils/clock"
 	"k8s.io/utils/ptr"
-	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/client/fake"
-	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
-	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
 )
 
-const sys = "kubectl-scylla"
+const (
+	duration = 15 * time.Second
+	renewal  = 2 * time.Second
+	rounds   = renewal + time.Second // with a renewal
+	election = 3 * renewal           // with an attempt of another process: every 2 to 4.4 s
+)
 
 var a, b = types.NamespacedName{Namespace: "ns", Name: "a"}, types.NamespacedName{Namespace: "ns", Name: "b"}
 
-// world is a Lease, a clock, and keepers.
-type world struct {
-	t      *testing.T
-	client client.WithWatch
-	clock  *clocktesting.FakeClock
-	keys   []types.NamespacedName
-	refuse error // returned by every write of the Lease
-	stale  error // returned by Alive
+// server is an API server with one Lease.
+type server struct {
+	coordinationv1client.LeaseInterface
+	mu      sync.Mutex
+	lease   *coordinationv1.Lease
+	version int
+	refuse  error // returned by every write
 }
 
-func newWorld(t *testing.T, keys ...types.NamespacedName) *world {
-	w := &world{t: t, keys: keys, clock: clocktesting.NewFakeClock(time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC))}
-	w.client = interceptor.NewClient(fake.NewClientBuilder().WithScheme(kube.NewScheme()).Build(), interceptor.Funcs{
-		Update: func(ctx context.Context, c client.WithWatch, obj client.Object, opts ...client.UpdateOption) error {
-			if w.refuse != nil {
-				return w.refuse
-			}
-			return c.Update(ctx, obj, opts...)
-		},
-	})
-	return w
-}
+var resource = schema.GroupResource{Group: "coordination.k8s.io", Resource: "leases"}
 
-func (w *world) keeper(holder string) *Keeper {
-	k := New(Options{
-		Client: w.client, Live: w.client, Clock: w.clock, Log: slog.New(slog.DiscardHandler), Namespace: sys, Holder: holder,
-		Duration: 15 * time.Second, Interval: 2 * time.Second,
-		Clusters: func(context.Context) ([]types.NamespacedName, error) { return w.keys, nil },
-		Alive:    func() error { return w.stale },
-	})
-	k.proof.started = w.clock.Now()
-	return k
-}
+func (s *server) Leases(string) coordinationv1client.LeaseInterface { return s }
 
-func (w *world) round(k *Keeper) {
-	w.t.Helper()
-	if err := k.Round(w.t.Context()); err != nil {
-		w.t.Fatal(err)
+func (s *server) Get(context.Context, string, metav1.GetOptions) (*coordinationv1.Lease, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.lease == nil {
+		return nil, apierrors.NewNotFound(resource, api.LeaseName)
 	}
+	return s.lease.DeepCopy(), nil
 }
 
-// lease returns the holder, the clusters that the Lease lists, and the renewal; all empty when there is no Lease.
-func (w *world) lease() (holder string, keeps []string, renewed time.Time) {
-	w.t.Helper()
-	l := &coordinationv1.Lease{}
-	err := w.client.Get(w.t.Context(), types.NamespacedName{Namespace: sys, Name: api.LeaseName}, l)
-	if client.IgnoreNotFound(err) != nil {
-		w.t.Fatal(err)
+func (s *server) Create(_ context.Context, l *coordinationv1.Lease, _ metav1.CreateOptions) (*coordinationv1.Lease, error) {
+	return s.write(l)
+}
+
+func (s *server) Update(_ context.Context, l *coordinationv1.Lease, _ metav1.UpdateOptions) (*coordinationv1.Lease, error) {
+	return s.write(l)
+}
+
+func (s *server) write(l *coordinationv1.Lease) (*coordinationv1.Lease, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case s.refuse != nil:
+		return nil, s.refuse
+	case s.lease != nil && l.ResourceVersion != s.lease.ResourceVersion:
+		return nil, apierrors.NewConflict(resource, l.Name, errors.New("changed"))
 	}
-	return ptr.Deref(l.Spec.HolderIdentity, ""), strings.Fields(l.Annotations[api.AnnotationKeeps]), ptr.Deref(l.Spec.RenewTime, metav1.MicroTime{}).Time
+	s.version++
+	s.lease = l.DeepCopy()
+	s.lease.ResourceVersion = strconv.Itoa(s.version)
+	return s.lease.DeepCopy(), nil
 }
 
-func (w *world) want(what, holder string, keys ...types.NamespacedName) time.Time {
-	w.t.Helper()
+func (s *server) refuses(err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.refuse = err
+}
+
+func (s *server) read() *coordinationv1.Lease {
+	l, _ := s.Get(context.Background(), "", metav1.GetOptions{})
+	return l
+}
+
+// want checks the holder, and what an annotation of the Lease lists.
+func (s *server) want(t *testing.T, what, holder, annotation string, keys ...types.NamespacedName) {
+	t.Helper()
+	l := s.read()
+	if l == nil {
+		t.Fatalf("%s: no Lease", what)
+	}
 	var marks []string
 	for _, k := range keys {
 		marks = append(marks, api.KeepMark(k.Namespace, k.Name))
 	}
 	slices.Sort(marks)
-	h, keeps, renewed := w.lease()
-	if h != holder || !slices.Equal(keeps, marks) {
-		w.t.Errorf("%s: held by %q, keeps %v; want %q, %v", what, h, keeps, holder, marks)
+	if h := ptr.Deref(l.Spec.HolderIdentity, ""); h != holder || !slices.Equal(strings.Fields(l.Annotations[annotation]), marks) {
+		t.Errorf("%s: held by %q, %s %q; want %q, %v", what, h, annotation, l.Annotations[annotation], holder, keys)
 	}
-	return renewed
 }
 
-func TestANewLeaderProvesNothingBeforeItsFirstAssembly(t *testing.T) {
-	w := newWorld(t, a, b)
-	old := w.keeper("old")
-	old.Assembled(a, w.clock.Now(), nil)
-	old.Assembled(b, w.clock.Now(), nil)
-	w.round(old)
-	was := w.want("the old leader", "old", a, b)
-
-	k := w.keeper("new")
-	w.clock.Step(time.Second)
-	w.round(k)
-	k.Assembled(a, w.clock.Now(), nil)
-	w.round(k)
-	if now := w.want("one of two assembled", "old", a, b); !now.Equal(was) {
-		t.Error("the Lease was renewed before everything was assembled once")
-	}
-	k.Assembled(b, w.clock.Now(), nil)
-	w.round(k)
-	w.want("both assembled", "new", a, b)
-
-	w.round(old) // its write is refused: the Lease has changed
-	if err := old.Round(t.Context()); !errors.Is(err, errLost) {
-		t.Errorf("the old leader goes on: %v", err)
-	}
-	w.want("after the old leader's round", "new", a, b)
+// process is a controller with two clusters.
+type process struct {
+	*Keeper
+	elected chan struct{}
+	stop    func()
+	stale   atomic.Bool
 }
 
-func TestAClusterThatFailsFromTheStartHoldsUpNoOther(t *testing.T) {
-	w := newWorld(t, a, b)
-	k := w.keeper("x")
-	for range 7 {
-		k.Assembled(a, w.clock.Now(), nil)
-		k.Assembled(b, w.clock.Now(), errors.New("the report is rejected"))
-		w.round(k)
-		w.want("at first", "")
-		w.clock.Step(2 * time.Second)
+// elects runs a process in the election. It writes to no Lease after stop.
+func (s *server) elects(t *testing.T, holder string, off bool) *process {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	p := &process{elected: make(chan struct{}), Keeper: New(Options{
+		Client: s, Clock: clock.RealClock{}, Log: slog.New(slog.DiscardHandler), Duration: duration, Off: off,
+	})}
+	p.Of(func(context.Context) ([]types.NamespacedName, error) { return []types.NamespacedName{a, b}, nil },
+		func() error {
+			if p.stale.Load() {
+				return errors.New("silent")
+			}
+			return nil
+		}, "at "+holder)
+	e, err := leaderelection.NewLeaderElector(leaderelection.LeaderElectionConfig{
+		Lock: p.Lock("kubectl-scylla", holder), LeaseDuration: duration, RenewDeadline: 10 * time.Second, RetryPeriod: renewal, ReleaseOnCancel: true,
+		Callbacks: leaderelection.LeaderCallbacks{OnStartedLeading: func(context.Context) { close(p.elected) }, OnStoppedLeading: func() {}},
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
-	w.clock.Step(2 * time.Second)
-	k.Assembled(a, w.clock.Now(), nil)
-	w.round(k)
-	w.want("after the Lease's duration", "x", a)
+	var wg sync.WaitGroup
+	wg.Go(func() { e.Run(ctx) })
+	p.stop = func() {
+		cancel()
+		wg.Wait()
+	}
+	t.Cleanup(p.stop)
+	return p
 }
 
-func TestAReportThatCannotBeWrittenIsNotKept(t *testing.T) {
-	w := newWorld(t, a, b)
-	k := w.keeper("x")
-	k.Assembled(a, w.clock.Now(), nil)
-	k.Assembled(b, w.clock.Now(), nil)
-	w.round(k)
-	before := w.want("at first", "x", a, b)
+func (p *process) ready() error { return p.Check(p.elected)(nil) }
 
-	w.clock.Step(2 * time.Second)
-	k.Assembled(b, w.clock.Now(), errors.New("denied by a policy"))
-	w.round(k)
-	if now := w.want("one is rejected", "x", a); !now.After(before) {
-		t.Error("the other cluster's Lease is not renewed")
-	}
-	w.clock.Step(2 * time.Second)
-	k.Assembled(b, w.clock.Now(), nil)
-	w.round(k)
-	w.want("written again", "x", a, b)
+func (p *process) assembled(key types.NamespacedName, err error) { p.Assembled(key, time.Now(), err) }
+
+func TestTheLeaseListsWhatIsKept(t *testing.T) {
+	rejected := errors.New("exceeded quota")
+	synctest.Test(t, func(t *testing.T) {
+		s := &server{}
+		p := s.elects(t, "x", false)
+		for _, step := range []struct {
+			name  string
+			do    func()
+			lists []types.NamespacedName
+		}{
+			{"nothing is assembled", func() {}, nil},
+			{"one of two is assembled", func() { p.assembled(a, nil) }, []types.NamespacedName{a}},
+			{"the other is rejected from the start", func() { p.assembled(b, rejected) }, []types.NamespacedName{a}},
+			{"both are written", func() { p.assembled(b, nil) }, []types.NamespacedName{a, b}},
+			{"one is rejected", func() { p.assembled(a, rejected) }, []types.NamespacedName{b}},
+			{"it is written again", func() { p.assembled(a, nil) }, []types.NamespacedName{a, b}},
+			{"the caches may be old", func() { p.stale.Store(true) }, nil},
+			{"they are not", func() { p.stale.Store(false); p.assembled(a, nil); p.assembled(b, nil) }, []types.NamespacedName{a, b}},
+			{"the loop hangs in one", func() { time.Sleep(duration - 2*rounds); p.assembled(a, nil); time.Sleep(rounds) }, []types.NamespacedName{a}},
+			{"it hangs", func() { time.Sleep(duration) }, nil},
+		} {
+			step.do()
+			time.Sleep(rounds)
+			s.want(t, step.name, "x", api.AnnotationKeeps, step.lists...)
+		}
+		time.Sleep(duration)
+		if err := p.ready(); err == nil || !strings.Contains(err.Error(), "out of date") {
+			t.Errorf("ready: %v", err)
+		}
+		p.assembled(b, nil)
+		time.Sleep(rounds)
+		s.want(t, "one is kept again", "x", api.AnnotationKeeps, b)
+		if err := p.ready(); err != nil {
+			t.Error(err)
+		}
+	})
 }
 
-func TestAnAssemblyProvesNothingForLong(t *testing.T) {
-	w := newWorld(t, a, b)
-	k := w.keeper("x")
-	k.Assembled(a, w.clock.Now(), nil)
-	k.Assembled(b, w.clock.Now(), nil)
-	w.round(k)
-	for range 8 { // the loop hangs in b
-		w.clock.Step(2 * time.Second)
-		k.Assembled(a, w.clock.Now(), nil)
-		w.round(k)
-	}
-	w.want("a hangs", "x", a)
-}
-
-func TestAControllerThatCannotWriteGivesTheLeaseUp(t *testing.T) {
-	for name, stop := range map[string]func(*world, *Keeper){
-		"reports are rejected":  func(w *world, k *Keeper) { k.Assembled(a, w.clock.Now(), errors.New("exceeded quota")) },
-		"the caches may be old": func(w *world, k *Keeper) { w.stale = errors.New("silent"); k.Assembled(a, w.clock.Now(), nil) },
-		"the loop hangs":        func(*world, *Keeper) {},
-	} {
+// Whoever takes over lists nothing of what the former holder has kept, and a released Lease lists nothing.
+func TestAnotherLeaderProvesAnew(t *testing.T) {
+	for name, off := range map[string]bool{"both keep reports": false, "the first one protects no cluster": true} {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld(t, a)
-			k := w.keeper("x")
-			elected := make(chan struct{})
-			close(elected)
-			ready := func() error { return k.Check(elected)(&http.Request{}) }
-			k.Assembled(a, w.clock.Now(), nil)
-			w.round(k)
-			began := w.want("at first", "x", a)
-			var gone time.Time
-			for range 20 {
-				w.clock.Step(2 * time.Second)
-				stop(w, k)
-				w.round(k)
-				if h, _, _ := w.lease(); h == "" && gone.IsZero() {
-					gone = w.clock.Now()
+			synctest.Test(t, func(t *testing.T) {
+				s, first := &server{}, api.AnnotationKeeps
+				if off {
+					first = api.AnnotationUnprotected
 				}
-			}
-			// The last assembly counts as proof for 15 s, and barriers trust the last renewal for another 15 s.
-			if took := gone.Sub(began); gone.IsZero() || took < 15*time.Second || took > 32*time.Second {
-				t.Errorf("given up after %s", took)
-			}
-			if err := ready(); err == nil {
-				t.Error("it is ready")
-			}
-			w.stale = nil
-			k.Assembled(a, w.clock.Now(), nil)
-			w.round(k)
-			w.want("kept again", "x", a)
-			if err := ready(); err != nil {
-				t.Error(err)
-			}
+				one := s.elects(t, "one", off)
+				synctest.Wait() // it leads
+				one.assembled(a, nil)
+				one.assembled(b, nil)
+				time.Sleep(rounds)
+				s.want(t, "one leads", "one", first, a, b)
+				two := s.elects(t, "two", false)
+				time.Sleep(2 * duration)
+				if err := two.ready(); err != nil {
+					t.Errorf("one that waits for its turn: %v", err)
+				}
+				one.stop()
+				s.want(t, "released", "", first)
+				if at := s.read().Annotations[api.AnnotationViewAt]; at != "" {
+					t.Errorf("released, and views are at %q", at)
+				}
+				time.Sleep(election)
+				s.want(t, "two has taken over", "two", first)
+				if at := s.read().Annotations[api.AnnotationViewAt]; at != "at two" {
+					t.Errorf("views are at %q", at)
+				}
+				if err := two.ready(); err != nil {
+					t.Errorf("its term has begun: %v", err)
+				}
+				two.assembled(b, nil)
+				time.Sleep(rounds)
+				s.want(t, "two keeps one", "two", api.AnnotationKeeps, b)
+			})
 		})
 	}
 }
 
 func TestALeaseThatCannotBeWrittenLapses(t *testing.T) {
-	w := newWorld(t, a)
-	k := w.keeper("x")
-	elected := make(chan struct{})
-	k.Assembled(a, w.clock.Now(), nil)
-	w.round(k)
-	before := w.want("at first", "x", a)
-	w.refuse = errors.New("the API server says no")
-	for range 10 {
-		w.clock.Step(2 * time.Second)
-		k.Assembled(a, w.clock.Now(), nil)
-		w.round(k)
-	}
-	if now := w.want("refused", "x", a); !now.Equal(before) {
-		t.Error("renewed")
-	}
-	if err := k.Check(elected)(nil); err != nil {
-		t.Errorf("one that waits for its turn: %v", err)
-	}
-	close(elected)
-	if err := k.Check(elected)(nil); err == nil || !strings.Contains(err.Error(), "the API server says no") {
-		t.Errorf("ready: %v", err)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		s := &server{}
+		p := s.elects(t, "x", false)
+		synctest.Wait() // it leads
+		p.assembled(a, nil)
+		time.Sleep(rounds)
+		was := s.read().Spec.RenewTime
+		s.refuses(errors.New("the API server says no"))
+		time.Sleep(duration)
+		if !s.read().Spec.RenewTime.Equal(was) {
+			t.Error("renewed")
+		}
+		s.refuses(nil)
+		other := s.elects(t, "y", false)
+		time.Sleep(duration + election)
+		s.want(t, "the other leads", "y", api.AnnotationKeeps)
+		other.stop()
+	})
 }
 
 func TestEveryClusterIsAskedForAgain(t *testing.T) {
-	w := newWorld(t, a, b)
-	k := w.keeper("x")
-	q := workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[reconcile.Request]())
-	defer q.ShutDown()
-	if err := k.Source().Start(t.Context(), q); err != nil {
-		t.Fatal(err)
-	}
-	w.round(k)
-	for range 2 {
-		r, _ := q.Get()
-		k.Assembled(r.NamespacedName, w.clock.Now(), nil)
-		q.Done(r)
-	}
-	w.round(k)
-	if q.Len() != 0 {
-		t.Error("asked for again at once")
-	}
-	w.clock.Step(5 * time.Second)
-	w.round(k)
-	if q.Len() != 2 {
-		t.Errorf("%d of 2 asked for again", q.Len())
-	}
-}
-
-func TestStartGivesTheLeaseBack(t *testing.T) {
-	w := newWorld(t, a)
-	k := w.keeper("x")
-	k.Assembled(a, w.clock.Now(), nil)
-	ctx, cancel := context.WithCancel(t.Context())
-	done := make(chan error, 1)
-	go func() { done <- k.Start(ctx) }()
-	for h := ""; h != "x"; h, _, _ = w.lease() {
-		if t.Context().Err() != nil {
-			t.Fatal("never held")
-		}
-	}
-	cancel()
-	if err := <-done; err != nil {
-		t.Fatal(err)
-	}
-	w.want("stopped", "")
-}
-
-// The Lease carries the address of the views while its holder leads; giving the Lease up removes it.
-func TestTheLeaseSaysWhereViewsAreServed(t *testing.T) {
-	w := newWorld(t, a)
-	at := func() string {
-		l := &coordinationv1.Lease{}
-		if err := w.client.Get(t.Context(), types.NamespacedName{Namespace: sys, Name: api.LeaseName}, l); err != nil {
+	synctest.Test(t, func(t *testing.T) {
+		s := &server{}
+		p := s.elects(t, "x", false)
+		q := workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[reconcile.Request]())
+		defer q.ShutDown()
+		if err := p.Source().Start(t.Context(), q); err != nil {
 			t.Fatal(err)
 		}
-		return l.Annotations[api.AnnotationViewAt]
-	}
-	k := w.keeper("one")
-	k.o.ViewAt = "10.0.0.7:8443 abc"
-	k.Assembled(a, w.clock.Now(), nil)
-	if w.round(k); at() != k.o.ViewAt {
-		t.Errorf("the Lease says %q", at())
-	}
-	if k.giveUp(t.Context()); at() != "" {
-		t.Errorf("nobody leads, and the Lease says %q", at())
-	}
-	w.clock.Step(time.Second)
-	other := w.keeper("two")
-	other.Assembled(a, w.clock.Now(), nil)
-	if w.round(other); at() != "" {
-		t.Errorf("one that serves no views took over, and the Lease says %q", at())
-	}
-}
-
-// TestAControllerWhoseGateIsOffListsItsClustersAsUnprotected: it proves nothing of reports, and takes the list away when it stops or is turned on again.
-func TestAControllerWhoseGateIsOffListsItsClustersAsUnprotected(t *testing.T) {
-	w := newWorld(t, a, b)
-	unprotected := func() []string {
-		l := &coordinationv1.Lease{}
-		if err := w.client.Get(t.Context(), types.NamespacedName{Namespace: sys, Name: api.LeaseName}, l); err != nil {
-			t.Fatal(err)
+		time.Sleep(rounds)
+		for range 2 {
+			r, _ := q.Get()
+			p.assembled(r.NamespacedName, nil)
+			q.Done(r)
 		}
-		return strings.Fields(l.Annotations[api.AnnotationUnprotected])
-	}
-	off := w.keeper("off")
-	off.o.Off = true
-	w.round(off)
-	w.want("off", "off")
-	marks := []string{api.KeepMark(a.Namespace, a.Name), api.KeepMark(b.Namespace, b.Name)}
-	slices.Sort(marks)
-	if got := unprotected(); !slices.Equal(got, marks) {
-		t.Errorf("unprotected: %v, want %v", got, marks)
-	}
-	on := w.keeper("on")
-	on.Assembled(a, w.clock.Now(), nil)
-	on.Assembled(b, w.clock.Now(), nil)
-	w.round(on)
-	w.want("on again", "on", a, b)
-	if got := unprotected(); len(got) > 0 {
-		t.Errorf("unprotected after it was turned on: %v", got)
-	}
-	again := w.keeper("again")
-	again.o.Off = true
-	w.round(again)
-	again.giveUp(t.Context())
-	w.want("released", "")
-	if got := unprotected(); len(got) > 0 {
-		t.Errorf("unprotected after the end: %v", got)
-	}
+		time.Sleep(rounds)
+		if q.Len() != 0 {
+			t.Error("asked for again at once")
+		}
+		time.Sleep(duration / again)
+		if q.Len() != 2 {
+			t.Errorf("%d of 2 asked for again", q.Len())
+		}
+	})
 }

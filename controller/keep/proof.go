@@ -14,13 +14,13 @@ import (
 const again = 3
 
 // Proof says which clusters' reports are kept, by the results of their assemblies. It has no clock
-// and makes no request: the simulation renews its Lease by it too.
+// and makes no request: the simulation lists its clusters by it too.
 type Proof struct {
 	duration time.Duration
 	started  time.Time
 	kept     map[types.NamespacedName]time.Time // last good assembly's start; absent after a failure
 	failed   map[types.NamespacedName]error     // the last failure, until the next success
-	renewed  time.Time                          // last renewal
+	renewed  time.Time                          // last renewal without an error
 }
 
 // NewProof returns the proof of a process that leads since started. An assembly counts for
@@ -43,7 +43,7 @@ func (p *Proof) Assembled(key types.NamespacedName, began time.Time, err error) 
 }
 
 // Of returns the clusters of keys whose reports are kept, for the Lease to list, and the clusters
-// due for another assembly. With an error the Lease must not be renewed.
+// due for another assembly. Error: no reports are kept.
 func (p *Proof) Of(keys []types.NamespacedName, now time.Time) (proven, due []types.NamespacedName, err error) {
 	wanted := map[types.NamespacedName]bool{}
 	var missing []types.NamespacedName
@@ -63,13 +63,8 @@ func (p *Proof) Of(keys []types.NamespacedName, now time.Time) (proven, due []ty
 	maps.DeleteFunc(p.kept, func(key types.NamespacedName, _ time.Time) bool { return forget(key) })
 	maps.DeleteFunc(p.failed, func(key types.NamespacedName, _ error) bool { return forget(key) })
 
-	switch {
-	case len(missing) > 0 && len(proven) == 0:
+	if len(missing) > 0 && len(proven) == 0 {
 		err = fmt.Errorf("the reports of all %d clusters are out of date: %w", len(keys), p.why(missing[0]))
-	// A new leader renews only once every cluster was assembled, or once the Lease's duration has
-	// passed: barriers wait no longer than that for failing clusters.
-	case len(missing) > 0 && p.renewed.IsZero() && now.Sub(p.started) < p.duration:
-		err = fmt.Errorf("the reports of %d of %d clusters are not assembled yet", len(missing), len(keys))
 	}
 	return proven, due, err
 }
@@ -82,11 +77,10 @@ func (p *Proof) why(key types.NamespacedName) error {
 	return fmt.Errorf("cluster %s: not assembled for %s", key, p.duration)
 }
 
-// Renewed records a renewal of the Lease.
+// Renewed records a renewal of the Lease for which Of returned no error.
 func (p *Proof) Renewed(now time.Time) { p.renewed = now }
 
-// Silent is how long the Lease has not been renewed, from the start if it never was. Once that is
-// its duration it is released: barriers then stop at once to trust the reports.
+// Silent is how long no reports are proven to be kept, from the start if they never were.
 func (p *Proof) Silent(now time.Time) time.Duration {
 	if p.renewed.Before(p.started) {
 		return now.Sub(p.started)

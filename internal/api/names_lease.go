@@ -8,13 +8,9 @@ import (
 	"strings"
 )
 
-// LeaseName is the Lease in our controller's namespace that proves that reports are kept: only the
-// loop that writes the reports renews it. Controllers elect their leader by LeaseElection, which
-// proves nothing about reports.
-const (
-	LeaseName     = "kubectl-scylla-controller"
-	LeaseElection = "kubectl-scylla-controller-leader"
-)
+// LeaseName is the Lease in our controller's namespace by which controllers elect their leader.
+// AnnotationKeeps on it proves that reports are kept.
+const LeaseName = "kubectl-scylla-controller"
 
 // AnnotationKeeps on the Lease LeaseName lists the clusters whose reports its holder has kept up to
 // the last renewal: their KeepMarks, separated by blanks. Written by the controller, read by

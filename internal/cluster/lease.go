@@ -78,7 +78,7 @@ func (c *Cluster) LeaseState() LeaseState {
 	case c.Lease == nil || st.Silent:
 		return st
 	case st.Holder == "":
-		// A controller released it that stops or cannot write: no barrier opens by it from then on.
+		// A controller released it that stops: no barrier opens by it from then on.
 		st.Silent, st.Since = true, c.Lease.Spec.RenewTime.Time
 		return st
 	case Keeps(c.Lease, c.KeptAs()), Unprotects(c.Lease, c.Key):

@@ -36,11 +36,10 @@ type way struct {
 	// A delayed request arrives at that time, even where its client has given up.
 	heldReports, heldLease, heldDeletes time.Time
 
-	read     time.Time // when the cache was last filled
-	since    time.Time // since when no request arrives
-	reports  int       // version of the reports
-	lease    int       // and of the Lease
-	released bool      // the Lease was given up
+	read    time.Time // when the cache was last filled
+	since   time.Time // since when no request arrives
+	reports int       // version of the reports
+	lease   int       // and of the Lease
 }
 
 // apiFaults draws what goes wrong on the controller's way in the half hour of a seed.
@@ -140,37 +139,41 @@ func (w *world) writeReports(reports []api.ScyllaDBDatacenterNodesStatusReport, 
 // errRefused is why an assembly was not written.
 var errRefused = errors.New("refused")
 
-// prove is a second of package keep: it renews the Lease when the reports are kept, and gives it up when they have not been for long.
+// prove is a second of the election, with what package keep adds: a renewal lists the cluster while its reports are kept. A leader that cannot renew ends.
 func (w *world) prove(p *keep.Proof, q *queued) {
-	c, y := &w.control, &w.control.way
+	c := &w.control
 	if w.now.Sub(c.renewed) < renewInterval {
 		return
 	}
-	_, due, err := p.Of([]types.NamespacedName{clusterKey}, w.now)
+	c.renewed = w.now
+	proven, due, err := p.Of([]types.NamespacedName{clusterKey}, w.now)
 	q.is = q.is || len(due) > 0
 	switch {
-	case err == nil:
-		if c.renew(w) {
+	case w.putLease(c.name(), len(proven) > 0):
+		c.answered = w.now
+		if err == nil {
 			p.Renewed(w.now)
 		}
-	case p.Silent(w.now) >= leaseDuration && !y.released:
-		w.tracef("%s gives the Lease up", c.name())
-		w.putLease("")
+	case c.leads != nil && w.now.Sub(c.answered) > renewDeadline:
+		w.cannotRenew()
 	}
 }
 
 // putLease writes the Lease with that holder. It is false when the API server did not say that it did.
-func (w *world) putLease(holder string) bool {
+func (w *world) putLease(holder string, keeps bool) bool {
 	y := &w.control.way
-	l := new(*w.lease)
+	l := w.lease.DeepCopy()
 	l.Spec.HolderIdentity, l.Spec.RenewTime = &holder, new(metav1.NewMicroTime(w.clock(w.control.name())))
+	if delete(l.Annotations, api.AnnotationKeeps); keeps && !w.now.Before(w.control.keepsNone) {
+		metav1.SetMetaDataAnnotation(&l.ObjectMeta, api.AnnotationKeeps, api.KeepMark(namespace, clusterName))
+	}
 	base := y.lease
 	write := func() {
 		if y.lease != base {
 			return // another writer was first: the object has another version
 		}
 		y.lease++
-		w.lease, y.released = l, holder == ""
+		w.lease = l
 	}
 	if held := y.heldLease.Sub(w.now); held > 0 {
 		w.after(held, write)

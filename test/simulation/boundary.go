@@ -9,7 +9,6 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
@@ -299,17 +298,11 @@ func (w *world) strike(p *pod, e *Placed) {
 	case LeaderDies:
 		w.crashController()
 	case LeaseIsFreed:
-		w.putLease("")
+		w.putLease("", false)
 		w.control.renewed = w.now.Add(lasts)
 	case LeaseKeepsNone:
-		l := w.lease.DeepCopy()
-		delete(l.Annotations, api.AnnotationKeeps)
-		w.lease = l
-		w.after(lasts, func() {
-			l := w.lease.DeepCopy()
-			metav1.SetMetaDataAnnotation(&l.ObjectMeta, api.AnnotationKeeps, api.KeepMark(namespace, clusterName))
-			w.lease = l
-		})
+		w.control.keepsNone = w.now.Add(lasts)
+		w.putLease(w.control.name(), false)
 	case AnswersAreOld:
 		w.adversary.pinned, w.adversary.pinnedX = w.status, w.now.Add(lasts)
 	case AnswersGoBack:

@@ -24,9 +24,10 @@ import (
 type controller struct {
 	stopped time.Time // until then
 	seen    int       // the version that it has worked on
-	renewed time.Time
-	evicts  map[string]time.Time // the operator's replacements: member -> when its Pod is evicted
-	way     way
+	// renewed is the last attempt to renew the Lease, answered the last one that the API server answered. Until keepsNone the Lease lists nothing.
+	renewed, answered, keepsNone time.Time
+	evicts                       map[string]time.Time // the operator's replacements: member -> when its Pod is evicted
+	way                          way
 	// Of policy reports: one process that never ends.
 	proof *keep.Proof
 	queue queued
@@ -38,11 +39,6 @@ type controller struct {
 	takeOver           time.Time
 	loopStalls         time.Time // until then the loop that writes stands still, while all else of the process goes on
 	terms, transitions int64
-}
-
-func (c *controller) renew(w *world) bool {
-	c.renewed = w.now
-	return w.putLease(c.name())
 }
 
 // controllerTick is one second of the controller: what has changed is worked on once.

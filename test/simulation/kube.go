@@ -143,9 +143,9 @@ func (w *world) makeCluster() {
 
 func (w *world) makeLease() {
 	w.lease = &coordinationv1.Lease{Spec: coordinationv1.LeaseSpec{LeaseDurationSeconds: ptr.To(int32(leaseDuration / time.Second))}}
-	w.lease.Annotations = map[string]string{api.AnnotationKeeps: api.KeepMark(namespace, clusterName)}
 	w.control.proof = keep.NewProof(leaseDuration, w.now)
-	w.control.renew(w)
+	w.control.renewed = w.now
+	w.putLease(w.control.name(), true)
 }
 
 // placeOf a rack of the first datacenter, the only one of most worlds.

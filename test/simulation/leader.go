@@ -94,7 +94,7 @@ func (w *world) elected() {
 		Epoch: func(context.Context) (int64, error) { return c.transitions + 1, nil },
 	})
 	_ = l.tracker.Source().Start(context.Background(), l.queue) // it only takes the queue
-	c.leads, c.loopStalls, c.way.released = l, time.Time{}, false
+	c.leads, c.loopStalls, c.renewed, c.answered = l, time.Time{}, time.Time{}, w.now
 	w.tracef("%s leads, transition %d", l.name, c.transitions)
 }
 
@@ -160,14 +160,14 @@ func (w *world) lead() {
 		return
 	}
 	if c.leads == nil {
-		if w.now.Before(c.takeOver) || w.now.Before(y.dropped) {
+		if w.now.Before(c.takeOver) || w.now.Before(y.dropped) || w.now.Before(y.heldLease) {
 			return
 		}
 		w.elected()
 	}
 	l := c.leads
 	if w.now.Before(y.dropped) {
-		w.unheeded(l)
+		w.unheeded()
 		return
 	}
 	y.since = time.Time{}
@@ -223,7 +223,7 @@ func (l *leader) observe(w *world) {
 }
 
 // unheeded is a second of a leader none of whose requests arrives.
-func (w *world) unheeded(l *leader) {
+func (w *world) unheeded() {
 	y := &w.control.way
 	if y.since.IsZero() {
 		y.since = w.now
@@ -231,9 +231,15 @@ func (w *world) unheeded(l *leader) {
 	if w.now.Sub(y.since) <= renewDeadline {
 		return
 	}
-	w.tracef("%s cannot renew, and ends", l.name)
+	w.cannotRenew()
+}
+
+// cannotRenew ends a leader whose renewals have had no answer for too long.
+func (w *world) cannotRenew() {
+	c, y := &w.control, &w.control.way
+	w.tracef("%s cannot renew, and ends", c.name())
 	if w.two() {
-		y.dropped, y.since = time.Time{}, time.Time{} // the other replica's way is another one
+		y.dropped, y.heldLease, y.since = time.Time{}, time.Time{}, time.Time{} // the other replica's way is another one
 	}
 	w.endController(electionLease - renewDeadline)
 }

@@ -60,7 +60,7 @@ var alsoShown = []struct {
 	}},
 	{"Opening a barrier", []shown{
 		{"a renewed Lease", "a controller that renews its Lease and writes no report", "no barrier opens", "internal/agent/barrier TestAttack1ARenewedLeaseIsNotAKeptReport"},
-		{"admission rejects the report", "a quota or an admission policy rejects the report", "within 15 s the controller releases its Lease and is not Ready; condition ReportsKept is False", "controller TestAttack1And2BarriersTrustOnlyWhatIsKept"},
+		{"admission rejects the report", "a quota or an admission policy rejects the report", "the Lease no longer lists the cluster, and after 15 s the controller is not Ready; condition ReportsKept is False", "controller TestAttack1And2BarriersTrustOnlyWhatIsKept"},
 		{"the same in real Pods", "rejected reports, stalled watches and delayed deletions in Pods", "no barrier opens; no PVC is deleted", "test/e2e TestAttack1And8BehindAProxyThatBreaks"},
 		{"a Lease that was given up", "a released Lease that has not expired", "not HEALTHY", "internal/cluster TestAttack1ALeaseThatWasGivenUpIsSilentAtOnce"},
 		{"a Lease of the future", "a Lease of a dead controller, renewed in 2999", "not responding", "internal/cluster TestAttack1ALeaseRenewedInTheFutureIsNoSignOfLife"},
