@@ -47,23 +47,24 @@ import (
 
 const policy = `{"apiVersion":"audit.k8s.io/v1","kind":"Policy","omitStages":["RequestReceived"],"rules":[{"level":"Metadata"}]}`
 
-const agent = "scylla-barrier"
+const userAgent = "scylla-barrier"
 
 func main() {
 	members := flag.Int("members", 900, "joined members, in three racks")
 	barriers := flag.Int("barriers", 100, "members that wait")
 	renewed := flag.Duration("renewed", view.Renewal, "interval between views; 0 writes none")
 	length := flag.Duration("for", time.Minute, "how long to count")
+	agent := flag.String("agent", "", "a built scylla-agent: run its barrier for five members at 50m CPU instead")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	if err := run(ctx, os.Stdout, *members, *barriers, *renewed, *length); err != nil {
+	if err := run(ctx, os.Stdout, *agent, *members, *barriers, *renewed, *length); err != nil {
 		fmt.Fprintln(os.Stderr, "waiting:", err)
 		os.Exit(1)
 	}
 }
 
-func run(ctx context.Context, out io.Writer, members, barriers int, renewed, length time.Duration) (err error) {
+func run(ctx context.Context, out io.Writer, program string, members, barriers int, renewed, length time.Duration) (err error) {
 	dir, err := os.MkdirTemp("", "waiting")
 	if err != nil {
 		return err
@@ -81,7 +82,9 @@ func run(ctx context.Context, out io.Writer, members, barriers int, renewed, len
 	}
 	defer func() { err = cmp.Or(err, c.Stop()) }()
 	c.Component("kube-controller-manager").Kill() // it would create Pods
-	cl, err := kube.NewClient(c.RESTConfig())
+	cfg := c.RESTConfig()
+	cfg.QPS = -1 // no limit
+	cl, err := kube.NewClient(cfg)
 	if err != nil {
 		return err
 	}
@@ -94,6 +97,9 @@ func run(ctx context.Context, out io.Writer, members, barriers int, renewed, len
 	defer wg.Wait()
 	defer cancel()
 	wg.Go(func() { control(ctx, cl, report, renewed) })
+	if program != "" {
+		return first(ctx, out, program, c.Kubeconfig(), dir, waiting[:min(5, len(waiting))], 50)
+	}
 	var bytes atomic.Int64
 	for _, name := range waiting {
 		wg.Go(func() {
@@ -277,7 +283,7 @@ func control(ctx context.Context, cl client.Client, want *api.ScyllaDBStatusRepo
 
 // wait is one barrier, on a connection of its own.
 func wait(ctx context.Context, cfg *rest.Config, dir, member string, bytes *atomic.Int64) error {
-	cfg.UserAgent = agent
+	cfg.UserAgent = userAgent
 	dial := &net.Dialer{}
 	cfg.Dial = func(ctx context.Context, network, address string) (net.Conn, error) {
 		c, err := dial.DialContext(ctx, network, address)
@@ -328,7 +334,7 @@ func count(audit string, from, to time.Time) (map[string]int, error) {
 			return nil, err
 		}
 		at := e.RequestReceivedTimestamp.Time
-		if e.UserAgent == agent && !at.Before(from) && at.Before(to) && (e.Stage == "ResponseStarted") == (e.Verb == "watch") {
+		if e.UserAgent == userAgent && !at.Before(from) && at.Before(to) && (e.Stage == "ResponseStarted") == (e.Verb == "watch") {
 			requests[e.Verb+" "+e.ObjectRef.Resource]++
 		}
 	}
