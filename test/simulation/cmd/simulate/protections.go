@@ -16,8 +16,8 @@ import (
 // places are where each protection is switched off.
 var places = []world{
 	{"adversarial", simulation.Options{}, 1, 20, 20},
-	{"rows cannot be written", simulation.Options{Hole: true}, 1, 6, 6},
-	{"rows cannot be written, unsaid", simulation.Options{Hole: true, Mum: true}, 1, 6, 6},
+	{"rows cannot be written", simulation.Options{Hole: true}, 1, 20, 20},
+	{"rows cannot be written, unsaid", simulation.Options{Hole: true, Mum: true}, 1, 20, 20},
 }
 
 // found is what changes where a protection is off.
@@ -35,7 +35,7 @@ func (f *found) badness() (rank, n int, what string) {
 			return 100 - i, n, h.Name
 		}
 	}
-	const few = 5 // seeds: their range says nothing
+	const few = 10 // seeds: their range says nothing
 	switch {
 	case f.without.total.Seeds < few:
 	case f.without.lost.Apart(f.with.lost) && f.without.lost.Is > f.with.lost.Is:
