@@ -2,10 +2,7 @@
 
 package cluster
 
-import (
-	appsv1 "k8s.io/api/apps/v1"
-	corev1 "k8s.io/api/core/v1"
-)
+import appsv1 "k8s.io/api/apps/v1"
 
 // HeldByOrder returns the lowest ordinal that keeps a member's Pod from being created. The member
 // has no Pod, its StatefulSet creates Pods in order, and the lower ordinal has no Ready Pod. Empty
@@ -28,13 +25,4 @@ func (c *Cluster) HeldByOrder(member string) string {
 		}
 	}
 	return ""
-}
-
-// WaitsBefore returns the Pod of HeldByOrder while it waits in its barrier or launcher; else nil.
-func (c *Cluster) WaitsBefore(member string) *corev1.Pod {
-	lower := c.ix.pods[c.HeldByOrder(member)]
-	if lower == nil || !waitsInBarrier(lower) && !waitsInLauncher(lower) {
-		return nil
-	}
-	return lower
 }

@@ -80,14 +80,14 @@ func WhileCause(c *cluster.Cluster, member string, cause cluster.Cause, object s
 // Ready, which waits for the member: in its barrier or launcher, or for its own replacement. Its
 // volume is gone then, and no node is replaced while another one is DOWN. Neither can start.
 func heldForGood(c *cluster.Cluster, member string) bool {
-	if lower := c.HeldByOrder(member); !c.VolumeGone(lower).IsZero() || findsNoSeed(c, lower) {
+	lower := c.HeldByOrder(member)
+	if !c.VolumeGone(lower).IsZero() || findsNoSeed(c, lower) {
 		return true
 	}
-	lower := c.WaitsBefore(member)
-	if lower == nil {
+	if m := c.Member(lower); m == nil || !m.WaitsInBarrier() {
 		return false
 	}
-	v, err := bootstrap.VerdictOf(c, lower.Name)
+	v, err := bootstrap.VerdictOf(c, lower)
 	about := func(b matrix.Blocker) bool { return b.Observed.Member == member }
 	return err == nil && slices.ContainsFunc(v.Blockers, about)
 }
