@@ -13,41 +13,38 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
-// kept is the last verdict, if the next judgement may return it again until a time. It is of the
-// reading that Seen returns: its steps hold for the objects of that reading, not for later ones.
+// kept is the last verdict, if the next judgement may return it again. It is of the reading that
+// Seen returns: its steps hold for the objects of that reading, not for later ones.
 type kept struct {
 	verdict bootstrap.Verdict
-	until   time.Time // zero: judge
+	until   time.Time     // zero: judge
+	ends    cluster.Kinds // a change of these ends it earlier
 }
 
-// keep keeps a verdict. A refusal of the final check counts until the next one. A verdict of the
-// whole cluster that waits for a permit counts for a minute, because a watch may be broken.
+// keep keeps a verdict. A refusal of the final check counts until the next one, or until a Service
+// changes: that may be a force. A verdict of the whole cluster that waits for a permit counts for a
+// minute, because a watch may be broken, or until more than the cluster report changes.
 func (g *Gate) keep(v bootstrap.Verdict, known *cluster.Cluster) {
 	switch now := g.reads.Now(); {
 	case g.stability.refused > 0:
-		g.kept = kept{v, now.Add(v.Pause)}
+		g.kept = kept{v, now.Add(v.Pause), cluster.KindServices}
 	case v.Decision == bootstrap.DecisionWait && g.ByPermits() && ours(known) && !unanswered(v):
-		g.kept = kept{v, now.Add(repeat)}
+		g.kept = kept{v, now.Add(repeat), ^cluster.KindStatusReport}
 	default:
 		g.kept = kept{}
 	}
 }
 
-// again returns the kept verdict. A refusal counts no longer if a Service has changed: that may be
-// a force. A verdict without a permit counts no longer if an object other than the report has
-// changed, or if the report's view does not advance or has a permit of this member: only a permit
-// can open. Only the report is read for it.
+// again returns the kept verdict. One without a permit needs a report whose view advances and still
+// has no permit of this member: only a permit can open. Only the report is read for it.
 func (g *Gate) again(changed cluster.Kinds) (bootstrap.Verdict, bool) {
 	v, now := g.kept.verdict, g.reads.Now()
-	if !now.Before(g.kept.until) || changed&cluster.KindServices != 0 {
+	if !now.Before(g.kept.until) || changed&g.kept.ends != 0 {
 		return v, false
 	}
 	if g.stability.refused > 0 {
 		v.Pause = g.kept.until.Sub(now)
 		return v, true
-	}
-	if changed&^cluster.KindStatusReport != 0 {
-		return v, false
 	}
 	r, trouble := g.reads.Report()
 	if trouble != nil || !g.adopt(r, g.seen.Name) || !g.tooOld(now).IsZero() {
