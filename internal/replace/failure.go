@@ -212,14 +212,18 @@ func othersDown(in *Input, original, newcomer hostid.ID) (names []string, ignore
 	return names, ignore
 }
 
-// replaceCommand requests another attempt, or the replacement if none is open.
+// replaceCommand requests another attempt, or the replacement if none is open. If it is the remedy
+// for a refused request, it has the skipped checks of that request.
 func replaceCommand(in *Input, ignore []hostid.ID) words.Command {
-	args := []string{"replace", "resume", in.Self.Member}
-	if !RecordOf(in.Self).Open() {
+	rec, args := RecordOf(in.Self), []string{"replace", "resume", in.Self.Member}
+	if !rec.Open() {
 		args = []string{"replace", string(in.Self.RecordedID())}
 	}
 	if len(ignore) > 0 {
 		args = append(args, "--ignore-dead="+hostid.Join(ignore))
+	}
+	if rec.Pending() && len(rec.SkipChecks) > 0 {
+		args = append(args, "--skip-check="+strings.Join(rec.SkipChecks, ","))
 	}
 	return words.Scylla(in.Namespace, args...)
 }

@@ -460,6 +460,29 @@ func ignore(in Input, ids string) Input {
 	return in
 }
 
+// What a refused request prints is typed in its place, and whoever made the request has a reason for each check that it skips (seed 722969 by permits: one of two
+// checks was refused in turn). An accepted request's are of another day.
+func TestARemedyKeepsTheSkippedChecksOfItsRequest(t *testing.T) {
+	const skip = " --skip-check=just-started,down-for"
+	for name, c := range map[string]struct {
+		annotations map[string]string
+		want        string
+	}{
+		"a new request":        {nil, "replace " + hostOld + " --ignore-dead=" + hostC + skip},
+		"a request to resume":  {map[string]string{api.AnnotationReplaceAccepted: "one", api.AnnotationReplaceResume: "two"}, "replace resume demo-d-0 --ignore-dead=" + hostC + skip},
+		"an accepted one":      {map[string]string{api.AnnotationReplaceAccepted: "one"}, "replace resume demo-d-0 --ignore-dead=" + hostC},
+		"one that was resumed": {map[string]string{api.AnnotationReplaceAccepted: "two", api.AnnotationReplaceResume: "two"}, "replace resume demo-d-0 --ignore-dead=" + hostC},
+	} {
+		in := change(requested(), func(in *Input) {
+			maps.Copy(in.Self.Service.Annotations, c.annotations)
+			in.Self.Service.Annotations[api.AnnotationReplaceSkipChecks] = "just-started,down-for"
+		})
+		if got := strings.Join(replaceCommand(&in, []hostid.ID{hostC}), " "); got != "kubectl scylla "+c.want+" -n scylla" {
+			t.Errorf("%s: %s, want %s", name, got, c.want)
+		}
+	}
+}
+
 // A node that has been replaced since the request is nobody: ScyllaDB does not start if it is to ignore one.
 func TestWhoIsNoMemberIsNotIgnored(t *testing.T) {
 	in := ignore(requested(), hostNew)

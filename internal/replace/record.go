@@ -56,6 +56,9 @@ type Record struct {
 // Open reports whether any controller has accepted a replacement that has not ended.
 func (r Record) Open() bool { return r.HasOriginal || r.Accepted != "" }
 
+// Pending reports whether a request is not accepted yet; IgnoreDead and SkipChecks are then its.
+func (r Record) Pending() bool { return !r.Open() || r.Resume != "" && r.Resume != r.Accepted }
+
 // Address returns the address to replace by address; ok is false if neither the record nor the
 // label has one.
 func (r Record) Address() (addr string, ok bool) {
