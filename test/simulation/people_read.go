@@ -177,7 +177,7 @@ func (w *world) ofLog(j *diagnosis.Judged, look words.Command) printedStep {
 			return printedStep{}
 		}
 	case ok && (d.Code == words.JoinUnfinished || d.Code == words.RequestNotFound): // see whether a node lists its host ID
-		if id := w.pods[name].claim.disk.id; j.Cluster.Matrix().Opinion(hostid.ID(id)).Listing() > 0 {
+		if id := w.pods[name].claim.disk.id; j.Cluster.Matrix().Opinion(hostid.ID(id)).Listing() > 0 && j.Replacing[name].Original == "" {
 			return printedStep{name, words.New(d.Code).Do(words.Scylla(namespace, "replace", id))}
 		}
 	case !ok || !d.Lost():
