@@ -153,7 +153,7 @@ func newManager(cfg *rest.Config, v validated, progress *kube.Progress, keeper *
 		HealthProbeBindAddress: v.HealthProbeBindAddress,
 
 		LeaderElection:                      v.LeaderElect,
-		LeaderElectionResourceLockInterface: keeper.Lock(v.LeaseNamespace, holder()),
+		LeaderElectionResourceLockInterface: keeper.Lock(v.LeaseNamespace, v.holder),
 		LeaderElectionReleaseOnCancel:       true,
 		LeaseDuration:                       &v.LeaseDuration,
 		RenewDeadline:                       &v.RenewDeadline,
@@ -210,7 +210,8 @@ func holder() string {
 }
 
 // epoch returns a function that reads the number of this leadership term, from 1. Without an
-// election it is always 1, and each process continues from the stored view's epoch.
+// election it is always 1, and each process continues from the stored view's epoch. Error: another
+// process leads; the number alone does not show that after the Lease was deleted.
 func epoch(live client.Reader, v validated) func(context.Context) (int64, error) {
 	return func(ctx context.Context) (int64, error) {
 		if !v.LeaderElect {
@@ -222,6 +223,9 @@ func epoch(live client.Reader, v validated) func(context.Context) (int64, error)
 		if err := live.Get(ctx, types.NamespacedName{Namespace: v.LeaseNamespace, Name: api.LeaseName},
 			l); err != nil {
 			return 0, fmt.Errorf("read Lease %s/%s: %w", v.LeaseNamespace, api.LeaseName, err)
+		}
+		if by := ptr.Deref(l.Spec.HolderIdentity, ""); by != v.holder {
+			return 0, fmt.Errorf("read the term of Lease %s/%s: it is held by %q", v.LeaseNamespace, api.LeaseName, by)
 		}
 		return int64(ptr.Deref(l.Spec.LeaseTransitions, 0)) + 1, nil
 	}

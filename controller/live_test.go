@@ -10,6 +10,7 @@ import (
 	"unsafe"
 
 	"github.com/google/go-cmp/cmp"
+	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -22,6 +23,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
 	"github.com/kubectl-scylla/kubectl-scylla/test/simulation/stage"
 )
 
@@ -139,5 +141,20 @@ func TestAReplacementReadsRowsThatAreHeldAlready(t *testing.T) {
 	var services corev1.ServiceList
 	if err := l.List(t.Context(), &services); err != nil {
 		t.Error(err)
+	}
+}
+
+// After the Lease was deleted, the number of its term may be that of a process that led before.
+func TestOnlyTheHolderHasATerm(t *testing.T) {
+	l := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: "kubectl-scylla", Name: api.LeaseName}}
+	l.Spec.HolderIdentity, l.Spec.LeaseTransitions = new("one"), new(int32(3))
+	cl := fake.NewClientBuilder().WithScheme(kube.NewScheme()).WithObjects(l).Build()
+	for holder, want := range map[string]int64{"one": 4, "another": 0, "": 0} {
+		o := DefaultOptions()
+		o.LeaseNamespace = "kubectl-scylla"
+		got, err := epoch(cl, validated{Options: o, holder: holder})(t.Context())
+		if got != want || (err == nil) != (want > 0) {
+			t.Errorf("%q: term %d, %v", holder, got, err)
+		}
 	}
 }

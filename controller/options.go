@@ -126,6 +126,7 @@ type validated struct {
 	Options
 	synchronise    bool
 	remoteSelector labels.Selector // nil if remotes are off
+	holder         string          // this process's identity in the Lease
 }
 
 // maxPermits is the largest number of permits in a view.
@@ -136,7 +137,7 @@ const minStaleAfter = 20 * time.Second
 
 //nolint:funlen // one option after the other
 func (o Options) validate() (validated, error) {
-	v := validated{Options: o}
+	v := validated{Options: o, holder: holder()}
 	var err error
 	if v.synchronise, err = api.ParseFeatureGates(o.FeatureGates); err != nil {
 		return v, exit.Usagef("--feature-gates: %w", err)

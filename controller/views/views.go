@@ -285,9 +285,6 @@ func (t *Tracker) view(s *state, c *cluster.Cluster, stored *api.StatusReportVie
 			return s.shown
 		}
 	}
-	if latest := view.StampOf(s.stored.Latest()); latest.Epoch == s.epoch {
-		s.seq = max(s.seq, latest.Seq)
-	}
 	s.seq++
 	v.Seq = s.seq
 	s.shown, s.permits.made = v, now
@@ -315,7 +312,7 @@ func (t *Tracker) Forget(key types.NamespacedName) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if s := t.clusters[key]; s != nil {
-		for _, stamp := range []view.Stamp{{Epoch: s.epoch, Seq: s.seq}, view.StampOf(s.stored.Latest())} {
+		for _, stamp := range []view.Stamp{s.made(), view.StampOf(s.stored.Latest())} {
 			if stamp.Newer(t.least) {
 				t.least = stamp
 			}
@@ -324,8 +321,9 @@ func (t *Tracker) Forget(key types.NamespacedName) {
 	delete(t.clusters, key)
 }
 
-// unsettled reports whether the term must be read: at first, and if a stored view is not older than
-// this process's.
+// unsettled reports whether the term must be read: at first, and if a stored view is newer than
+// this process's last one. It may have the same epoch: after the Lease was deleted, two terms begin
+// with the epoch after the stored view's, until one of them has written.
 func (t *Tracker) unsettled(key types.NamespacedName, stored *api.StatusReportView) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -336,13 +334,16 @@ func (t *Tracker) unsettled(key types.NamespacedName, stored *api.StatusReportVi
 	case s == nil || s.epoch == 0:
 		return view.StampOf(stored).Epoch >= t.epoch && stored != nil
 	}
-	return max(view.StampOf(stored).Epoch, view.StampOf(s.stored.Latest()).Epoch) > s.epoch
+	return view.StampOf(stored).Newer(s.made()) || view.StampOf(s.stored.Latest()).Newer(s.made())
 }
+
+// made is the stamp of the last view that this process has made of the cluster.
+func (s *state) made() view.Stamp { return view.Stamp{Epoch: s.epoch, Seq: s.seq} }
 
 // lead decides the epoch of this process's views of a cluster, and returns whether it may compute
 // any. The caller holds mu.
 func (t *Tracker) lead(s *state, now epoch) bool {
-	latest := view.StampOf(s.stored.Latest()).Epoch
+	latest := view.StampOf(s.stored.Latest())
 	switch {
 	case now.err != nil:
 		t.o.Log.Warn("no controller view is created: cannot read the number of leader transitions", "error", now.err)
@@ -354,13 +355,13 @@ func (t *Tracker) lead(s *state, now epoch) bool {
 		return false
 	}
 	switch {
-	case s.epoch == 0 && (s.stored.Latest() == nil || latest < t.epoch):
+	case s.epoch == 0 && (s.stored.Latest() == nil || latest.Epoch < t.epoch):
 		s.epoch = max(t.epoch, t.least.Epoch)
-	case s.epoch == 0 || latest > s.epoch:
+	case s.epoch == 0 || latest.Newer(s.made()):
 		if !now.asked {
 			return false // requested at the next assembly
 		}
-		s.epoch = max(latest+1, t.least.Epoch) // no Lease, or a recreated one
+		s.epoch = max(latest.Epoch+1, t.least.Epoch) // no Lease, or a recreated one
 	}
 	return true
 }

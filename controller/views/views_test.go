@@ -269,6 +269,31 @@ func TestALeaseThatWasMadeAnew(t *testing.T) {
 	}
 }
 
+// After the Lease was deleted, a leader whose views were all refused and its successor take one epoch (seed 725256 by permits): the former one must not write
+// when it wakes up.
+func TestAFormerLeaderOfTheSameEpochWritesNoView(t *testing.T) {
+	b := newBench(t)
+	b.epoch = 7
+	before := b.assemble()
+	b.epoch = 1
+	b.restart()
+	b.assemble()
+	former := b.Tracker
+	b.stored, b.epoch = before, 2
+	b.restart()
+	b.assemble()
+	b.look(2)
+	newer := b.assemble()
+	if b.stored.Epoch != 8 {
+		t.Fatalf("epoch %d, want 8", b.stored.Epoch)
+	}
+	b.Tracker = former
+	b.row("demo-rack1-0", stage.HostID(3, 0), api.NodeStatusDown)
+	if got := b.assemble(); view.StampOf(got) != view.StampOf(newer) {
+		t.Errorf("the former leader wrote %v over %v", view.StampOf(got), view.StampOf(newer))
+	}
+}
+
 // The Lease of the election was deleted while a write of the former leader was under way: both take the same term, and their first views have one stamp.
 func TestAViewOfTheSameStampBySomebodyElseIsFollowed(t *testing.T) {
 	b := newBench(t)

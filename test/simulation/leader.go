@@ -4,6 +4,7 @@ package simulation
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -79,6 +80,8 @@ func (c *controller) name() string {
 	return c.leads.name
 }
 
+var errSucceeded = errors.New("another process holds the Lease")
+
 // elected makes a process the leader.
 func (w *world) elected() {
 	c := &w.control
@@ -91,7 +94,12 @@ func (w *world) elected() {
 	l := &leader{name: fmt.Sprintf("controller-%d", c.terms), began: w.now, queue: &queued{}, proof: keep.NewProof(leaseDuration, w.now)}
 	l.tracker = views.New(views.Options{
 		Clock: processClock{w: w, who: l.name}, Log: silent, MaxPermits: most, Window: view.Stabilisation, Heartbeats: &beats{w: w, who: l.name},
-		Epoch: func(context.Context) (int64, error) { return c.transitions + 1, nil },
+		Epoch: func(context.Context) (int64, error) {
+			if c.leads != l {
+				return 0, errSucceeded
+			}
+			return c.transitions + 1, nil
+		},
 	})
 	_ = l.tracker.Source().Start(context.Background(), l.queue) // it only takes the queue
 	c.leads, c.loopStalls, c.renewed, c.answered = l, time.Time{}, time.Time{}, w.now
