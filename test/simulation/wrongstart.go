@@ -317,9 +317,9 @@ type sighted struct {
 
 // judgeView that a controller has made, whether or not it is written: a permit stays until it is used, also one that was in a view before whose write failed.
 // A view that was made of an older cluster report is not judged: its write meets a conflict. Nor is the view of a later leader, which one that has been
-// succeeded leaves as it is.
+// succeeded leaves as it is; it makes none where there is none.
 func (w *world) judgeView(l *leader, v *api.StatusReportView) {
-	if r := l.cache.StatusReport; r != w.status || l != w.control.leads && r != nil && view.StampOf(v) == view.StampOf(r.Status.View) {
+	if r := l.cache.StatusReport; v == nil || r != w.status || l != w.control.leads && r != nil && view.StampOf(v) == view.StampOf(r.Status.View) {
 		return
 	}
 	before := l.issued
