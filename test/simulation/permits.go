@@ -69,9 +69,13 @@ func (w *world) judgePermit(p *pod, d bootstrap.Decision) {
 	w.judgeTogether(p)
 }
 
-// judgeLaunch is judgePermit when the launcher starts ScyllaDB, by whatever view was written last.
+// judgeLaunch is judgePermit when the launcher starts ScyllaDB, by whatever view was written last. A process that has run may have founded the cluster unseen: where nobody
+// has a permit and there is no cluster, the launcher takes it for the only member, and its start can harm nobody.
 func (w *world) judgeLaunch(p *pod) {
 	o, d := p.opened, p.claim.disk
+	if p.barrier.verdict.Decision == bootstrap.DecisionRestart && len(w.granted) == 0 && len(w.groups) == 0 {
+		return
+	}
 	if w.permits() && o != nil && o.decision.Permit() != "" && !d.asked && d.group == nil {
 		w.judgeGranted(p)
 		w.judgeTogether(p)
