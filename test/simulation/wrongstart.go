@@ -168,12 +168,15 @@ func (w *world) membersBut(p *pod) map[string]*pod {
 	return out
 }
 
-// unrest: another set is rolled out, or has fewer ready Pods than members.
+// unrest: another set is rolled out, or has fewer ready Pods than members. A rollout of a set without Pods restarts no node.
 func (w *world) unrest(p *pod) string {
+	populated := map[*set]bool{}
 	for _, name := range w.podNames.of(w.pods) {
-		if q := w.pods[name]; q != p && (q.waits() || !q.claim.disk.complete || w.removed(q.claim.disk.id)) {
+		q := w.pods[name]
+		if q != p && (q.waits() || !q.claim.disk.complete || w.removed(q.claim.disk.id)) {
 			return "" // a rollout may wait for that one
 		}
+		populated[q.set] = true
 	}
 	joined := map[*set]int32{}
 	for _, q := range w.membersBut(p) { // counts: the order does not matter
@@ -186,7 +189,7 @@ func (w *world) unrest(p *pod) string {
 		if s == p.set || s.away || st.UpdateRevision == "" {
 			continue
 		}
-		if s.obj.Generation > st.ObservedGeneration || st.CurrentRevision != st.UpdateRevision && st.UpdatedReplicas < st.Replicas {
+		if populated[s] && (s.obj.Generation > st.ObservedGeneration || st.CurrentRevision != st.UpdateRevision && st.UpdatedReplicas < st.Replicas) {
 			return s.obj.Name + " is being rolled out"
 		}
 		if st.ReadyReplicas < joined[s] {
