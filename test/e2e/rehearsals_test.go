@@ -12,11 +12,14 @@ import (
 	"syscall"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/watch"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/view/healthpolicy"
 	"github.com/kubectl-scylla/kubectl-scylla/test/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/test/e2e/scenario"
 )
@@ -392,7 +395,7 @@ func volumes() []rehearsal {
 	}
 	held := func(d *drill) { d.untilBarrierRuns(lost) }
 	toReplace := func(d *drill) {
-		d.took("the barrier names the replacement", 0, began, d.says(lost, "kubectl scylla replace"))
+		d.took("the barrier names the replacement once the node has been DOWN for 40s", 0, began, d.says(lost, "kubectl scylla replace"))
 		d.holdsFor(lost, dwell)
 		old, claim := d.hostID(lost), d.claim(lost)
 		if r := d.replace(lost, "--yes", "--timeout=10m", atOnce); r.Code != 0 {
@@ -401,13 +404,17 @@ func volumes() []rehearsal {
 		d.replaced(lost, old, claim)
 		d.sameCluster()
 	}
+	// For 5 minutes otherwise a DOWN node counts as one that restarts, whatever its new volume holds.
+	sooner := scenario.Cluster{Mutate: func(s *appsv1.StatefulSet) {
+		metav1.SetMetaDataAnnotation(&s.ObjectMeta, healthpolicy.Annotation(healthpolicy.FieldDead), "40s")
+	}}
 	return []rehearsal{
 		{
-			number: 12, name: "the first node of all loses its disk",
+			number: 12, name: "the first node of all loses its disk", cluster: sooner,
 			inject: func(d *drill) { lose(d, d.first()) }, canary: held, verify: toReplace,
 		},
 		{
-			number: 14, name: "a node loses its disk",
+			number: 14, name: "a node loses its disk", cluster: sooner,
 			inject: func(d *drill) { lose(d, others(d.first())[0]) }, canary: held, verify: toReplace,
 		},
 	}

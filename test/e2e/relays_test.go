@@ -62,12 +62,11 @@ func loadStaleAPI(t *testing.T) {
 }
 
 // withStaleAPI puts something between the barrier and the API server that can fall behind: it then goes on to answer with the reports that it has, and tells of no new ones.
-// The barrier counts for longer, so that a view turns and is relayed while it does, and the old one is not yet too old: see perform.
 func withStaleAPI(s *appsv1.StatefulSet) {
 	pod := &s.Spec.Template.Spec
 	at := slices.IndexFunc(pod.InitContainers, func(c corev1.Container) bool { return c.Name == api.ContainerBarrier })
 	barrier := &pod.InitContainers[at]
-	barrier.Args = append(barrier.Args, "--kubeconfig="+staleAPIConfig, "--stabilisation=32s")
+	barrier.Args = append(barrier.Args, "--kubeconfig="+staleAPIConfig)
 	pod.InitContainers = slices.Insert(pod.InitContainers, at, corev1.Container{
 		Name: staleAPI, Image: staleAPIImage, ImagePullPolicy: corev1.PullNever, RestartPolicy: ptr.To(corev1.ContainerRestartPolicyAlways),
 		Args: []string{
@@ -94,7 +93,7 @@ func (d *drill) permitOf(ctx context.Context, member string) (*api.StatusReportV
 	return nil, nil
 }
 
-// relays are rehearsals of a barrier that is about to open by what it reads, while its cluster is not any more as it reads.
+// relays are rehearsals of a barrier that has its permit and no more news of the controller, while its cluster is not any more as its view says.
 func relays() []rehearsal {
 	return []rehearsal{
 		relayCloses(6, "a barrier with a permit gets no updates from the controller but reaches its peers, and a node fails", false),
@@ -103,8 +102,9 @@ func relays() []rehearsal {
 }
 
 func relayCloses(number int, name string, old bool) rehearsal {
-	var began, turned time.Time
-	r := rehearsal{number: number, name: name, behind: true, blind: true} // what is relayed is waited for before a next view
+	var began time.Time
+	const silent = rack1 + "-0" // the one reporter that the barrier does not reach: it holds its permit, and does not open
+	r := rehearsal{number: number, name: name, behind: true, blind: true}
 	if old {
 		r.cluster.Mutate = func(s *appsv1.StatefulSet) {
 			if s.Name == rack2 {
@@ -112,14 +112,19 @@ func relayCloses(number int, name string, old bool) rehearsal {
 			}
 		}
 	}
+	relayed := func(d *drill) (string, error) {
+		return d.Cluster.Kubectl(d.ctx, "get", "--raw", fmt.Sprintf("/api/v1/namespaces/%s/pods/https:%s:8083/proxy%s?namespace=%s&name=demo",
+			d.namespace, rack2+"-0", viewwire.RelayPath, d.namespace))
+	}
 	r.inject = func(d *drill) {
 		d.waits(rack2, newcomer)
-		d.waitFor("the newcomer to have its permit, and to count", func(ctx context.Context) (bool, string, error) {
+		d.must(d.Cluster.CutPods(d.ctx, d.at(newcomer), d.at(silent)))
+		d.waitFor("the newcomer to have its permit, and to miss one answer", func(ctx context.Context) (bool, string, error) {
 			p, err := d.permitOf(ctx, newcomer)
 			if err != nil || p == nil {
 				return false, "no permit", err
 			}
-			return d.says(newcomer, "Stabilising")(ctx)
+			return d.says(newcomer, "ReporterSilent", silent)(ctx)
 		})
 		began = time.Now()
 		d.must(d.Cluster.PauseContainer(d.ctx, d.namespace, dead, api.ContainerScyllaDB))
@@ -131,26 +136,33 @@ func relayCloses(number int, name string, old bool) rehearsal {
 			log, err := d.ContainerLog(ctx, d.namespace, newcomer, staleAPI)
 			return strings.Contains(log, "answers what it answered before"), tail(log, 3), err
 		})
-		if old {
-			out, err := d.Cluster.Kubectl(d.ctx, "get", "--raw", fmt.Sprintf("/api/v1/namespaces/%s/pods/https:%s:8083/proxy%s?namespace=%s&name=demo",
-				d.namespace, rack2+"-0", viewwire.RelayPath, d.namespace))
-			if err == nil || !strings.Contains(out+err.Error(), "NotFound") && !strings.Contains(out+err.Error(), "could not find") {
-				d.t.Fatalf("the older reporter answers %q %v, want 404: nothing was tried", out, err)
-			}
-		}
-		d.took("its peers see it DOWN", seenDown, began, d.row(rack1+"-0", `"DOWN"`))
+		d.took("its peers see it DOWN", seenDown, began, d.row(silent, `"DOWN"`))
 		d.waitFor("the controller to withdraw the permit", func(ctx context.Context) (bool, string, error) {
 			p, err := d.permitOf(ctx, newcomer)
-			turned = time.Now()
 			return err == nil && p == nil, fmt.Sprintf("%+v", p), err
 		})
 		if s := initStatus(d.pod(newcomer), api.ContainerBarrier); s == nil || s.State.Running == nil {
 			d.t.Fatalf("%s was let through before the view turned: nothing was tried", newcomer)
 		}
+		out, err := relayed(d)
+		if old && (err == nil || !strings.Contains(out+err.Error(), "NotFound") && !strings.Contains(out+err.Error(), "could not find")) {
+			d.t.Fatalf("the older reporter answers %q %v, want 404: nothing was tried", out, err)
+		}
+		if !old {
+			d.waitFor("a peer to relay a view without the permit", func(context.Context) (bool, string, error) {
+				out, err := relayed(d)
+				return err == nil && strings.Contains(out, dead) && !strings.Contains(out, `"permits":[`), out, err
+			})
+		}
 	}
 	r.verify = func(d *drill) {
-		d.took("a peer relays the view, which keeps the barrier closed", 0, turned,
-			d.says(newcomer, "relays a controller view that the API server did not deliver", dead+" is not UP in the controller view"))
+		d.waitFor("the barrier to name the node by the rows of this moment, or its view as too old", func(ctx context.Context) (bool, string, error) {
+			if said, _, err := d.says(newcomer, "NodeDown", dead)(ctx); said || err != nil {
+				return said, "", err
+			}
+			return d.says(newcomer, "ControllerSilent")(ctx)
+		})
+		d.must(d.Cluster.HealPods(d.ctx, d.at(newcomer), d.at(silent)))
 		d.nextView()
 		d.holdsFor(newcomer, dwell)
 		if !old {
