@@ -10,6 +10,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -70,29 +71,9 @@ func PatchMetadata[T client.Object](ctx context.Context, c client.Client, obj T,
 	if err := c.Patch(ctx, after, patch, opts...); err != nil {
 		return fmt.Errorf("%s: %w", what, err)
 	}
-	return assign(obj, after)
-}
-
-// assign copies the server's response into the caller's object.
-func assign[T client.Object](dst, src T) error {
-	b, err := json.Marshal(src)
-	if err != nil {
-		return fmt.Errorf("copy %s: %w", client.ObjectKeyFromObject(src), err)
-	}
-	clearObject(dst)
-	if err := json.Unmarshal(b, dst); err != nil {
-		return fmt.Errorf("copy %s: %w", client.ObjectKeyFromObject(src), err)
-	}
+	// Decoding into obj would write into maps and slices that it may share with a cache.
+	reflect.ValueOf(obj).Elem().Set(reflect.ValueOf(after).Elem())
 	return nil
-}
-
-// clearObject empties the maps and lists of metadata, because decoding merges into them.
-func clearObject(o client.Object) {
-	o.SetLabels(nil)
-	o.SetAnnotations(nil)
-	o.SetOwnerReferences(nil)
-	o.SetFinalizers(nil)
-	o.SetManagedFields(nil)
 }
 
 // Event is one Kubernetes Event. Note is cut to the API's limit.
