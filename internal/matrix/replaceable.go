@@ -19,9 +19,12 @@ func (m *Matrix) NodeReplaceable(hostID hostid.ID) bool {
 // DOWN since before Options.Settled. It is false for rows without times, such as the Scylla
 // Operator's.
 func (m *Matrix) Dead(hostID hostid.ID) bool {
+	if m.opts.Settled.IsZero() || !m.AllDown(hostID) {
+		return false
+	}
 	// as check down-for of a replacement: the Pod's readiness is not evidence about gossip
 	since, known := m.Opinion(hostID).DownSince()
-	return known && m.AllDown(hostID) && !m.opts.Settled.IsZero() && !since.After(m.opts.Settled)
+	return known && !since.After(m.opts.Settled)
 }
 
 // AllDown reports whether the rows agree that one node is DOWN. All of this must be true:
