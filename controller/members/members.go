@@ -60,22 +60,26 @@ type Options struct {
 }
 
 // reconciler reconciles one StatefulSet.
-type reconciler struct{ o Options }
+type reconciler struct {
+	o    Options
+	rows *cluster.Decoder
+}
 
 // newReconciler returns a reconciler.
-func newReconciler(o Options) *reconciler { return &reconciler{o} }
+func newReconciler(o Options) *reconciler { return &reconciler{o, &cluster.Decoder{}} }
 
 // Register adds the reconciler to a manager.
 func Register(mgr ctrl.Manager, o Options) error {
+	r := newReconciler(o)
 	err := ctrl.NewControllerManagedBy(mgr).
 		Named("members").
 		For(&appsv1.StatefulSet{}).
 		Watches(&corev1.Service{}, handler.EnqueueRequestsFromMapFunc(setOfService)).
 		Watches(&corev1.Pod{}, handler.EnqueueRequestForOwner(mgr.GetScheme(), mgr.GetRESTMapper(),
 			&appsv1.StatefulSet{}),
-			builder.WithPredicates(nodeSaysMore)).
+			builder.WithPredicates(nodeSaysMore(r.rows))).
 		WithOptions(controller.Options{MaxConcurrentReconciles: max(1, o.Concurrency)}).
-		Complete(newReconciler(o))
+		Complete(r)
 	if err != nil {
 		return fmt.Errorf("register the controller of member Services: %w", err)
 	}
@@ -84,27 +88,30 @@ func Register(mgr ctrl.Manager, o Options) error {
 
 // nodeSaysMore passes updates that change a node's values about itself, or after which they count.
 // The node's row changes far more often, with every peer that starts or stops.
-var nodeSaysMore = predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
-	if !maps.Equal(e.ObjectOld.GetLabels(), e.ObjectNew.GetLabels()) || e.ObjectOld.GetUID() != e.ObjectNew.GetUID() {
-		return true
-	}
-	before, isPod := e.ObjectOld.(*corev1.Pod)
-	if after, ok := e.ObjectNew.(*corev1.Pod); isPod && ok && stale(before) && !stale(after) {
-		return true
-	}
-	was, _ := api.RowOf(e.ObjectOld.GetAnnotations())
-	is, _ := api.RowOf(e.ObjectNew.GetAnnotations())
-	if was == is {
-		return false
-	}
-	a, errA := was.Decode()
-	b, errB := is.Decode()
-	if errA != nil || errB != nil {
-		return true
-	}
-	return a.HostID != b.HostID || a.OperationMode != b.OperationMode ||
-		!ptr.Equal(cluster.SaysJoined(a), cluster.SaysJoined(b))
-}}
+func nodeSaysMore(rows *cluster.Decoder) predicate.Funcs {
+	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
+		if !maps.Equal(e.ObjectOld.GetLabels(), e.ObjectNew.GetLabels()) ||
+			e.ObjectOld.GetUID() != e.ObjectNew.GetUID() {
+			return true
+		}
+		before, isPod := e.ObjectOld.(*corev1.Pod)
+		if after, ok := e.ObjectNew.(*corev1.Pod); isPod && ok && stale(before) && !stale(after) {
+			return true
+		}
+		was, _ := api.RowOf(e.ObjectOld.GetAnnotations())
+		is, _ := api.RowOf(e.ObjectNew.GetAnnotations())
+		if was == is {
+			return false
+		}
+		a, errA := rows.Decode(was)
+		b, errB := rows.Decode(is)
+		if errA != nil || errB != nil {
+			return true
+		}
+		return a.HostID != b.HostID || a.OperationMode != b.OperationMode ||
+			!ptr.Equal(cluster.SaysJoined(a), cluster.SaysJoined(b))
+	}}
+}
 
 // Reconcile updates the member Services of one StatefulSet.
 func (r *reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
@@ -187,6 +194,7 @@ type world struct {
 	services []*corev1.Service
 	byName   map[string]*corev1.Service
 	pods     map[string]*corev1.Pod
+	rows     *cluster.Decoder
 	// namespace returns the UID of the namespace, which is read once.
 	namespace func() (types.UID, error)
 }
@@ -206,7 +214,7 @@ func (r *reconciler) read(ctx context.Context, set *appsv1.StatefulSet, namespac
 		return nil, fmt.Errorf("list statefulsets of cluster %s/%s: %w", namespace, cluster, err)
 	}
 	w := &world{set: set, sets: sets.Items, byName: map[string]*corev1.Service{}, pods: map[string]*corev1.Pod{},
-		namespace: sync.OnceValues(func() (types.UID, error) { return r.namespaceUID(ctx, namespace) })}
+		rows: r.rows, namespace: sync.OnceValues(func() (types.UID, error) { return r.namespaceUID(ctx, namespace) })}
 	for i := range services.Items {
 		s := &services.Items[i]
 		w.services = append(w.services, s)
@@ -241,9 +249,8 @@ func (w *world) overlaps(place scope.Place) string {
 // member returns the member of a Service.
 func (w *world) member(svc *corev1.Service) *cluster.Member {
 	pod := w.pods[svc.Name]
-	row, _ := rowOf(pod)
 	return &cluster.Member{Ref: matrix.Ref{Member: svc.Name}, Service: svc, Pod: pod, Joined: cluster.Joined(svc),
-		Report: row}
+		Report: rowOf(w.rows, pod)}
 }
 
 // ensure creates a member Service, or corrects the existing one.
@@ -310,7 +317,7 @@ func (r *reconciler) record(ctx context.Context, w *world, svc *corev1.Service) 
 	if stale(pod) {
 		return nil
 	}
-	row, _ := rowOf(pod)
+	row := rowOf(w.rows, pod)
 	set := Record(svc.Annotations, row, r.o.Clock.Now())
 	if len(set) == 0 {
 		return nil
@@ -358,13 +365,11 @@ func stale(pod *corev1.Pod) bool {
 
 // rowOf decodes the row in a Pod's annotation; nil if it is absent or invalid (package reports
 // writes the Event for that).
-func rowOf(pod *corev1.Pod) (*api.NodeStatusReport, error) {
+func rowOf(rows *cluster.Decoder, pod *corev1.Pod) *api.NodeStatusReport {
 	if pod == nil {
-		return nil, nil
+		return nil
 	}
-	text, ok := api.RowOf(pod.Annotations)
-	if !ok {
-		return nil, nil
-	}
-	return text.Decode()
+	text, _ := api.RowOf(pod.Annotations)
+	row, _ := rows.Decode(text)
+	return row
 }

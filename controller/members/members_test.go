@@ -31,6 +31,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/controller/notice"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api/hostid"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
 	"github.com/kubectl-scylla/kubectl-scylla/test/simulation/stage"
 )
@@ -290,7 +291,7 @@ func TestTheRowOfAStalePodIsNotRecorded(t *testing.T) {
 					t.Errorf("recorded is %q, want %q", got, recorded)
 				}
 			}
-			if !nodeSaysMore.Update(event.UpdateEvent{ObjectOld: old, ObjectNew: fresh}) {
+			if !nodeSaysMore(&cluster.Decoder{}).Update(event.UpdateEvent{ObjectOld: old, ObjectNew: fresh}) {
 				t.Error("a row that counts again wakes nobody")
 			}
 		})
@@ -526,7 +527,7 @@ func TestARowThatSaysNothingNewOfItsNodeWakesNobody(t *testing.T) {
 			return p
 		}(), true},
 	} {
-		if got := nodeSaysMore.Update(event.UpdateEvent{ObjectOld: was, ObjectNew: c.is}); got != c.want {
+		if got := nodeSaysMore(&cluster.Decoder{}).Update(event.UpdateEvent{ObjectOld: was, ObjectNew: c.is}); got != c.want {
 			t.Errorf("%s: %v", name, got)
 		}
 	}

@@ -96,14 +96,15 @@ func (d *Decoder) one(pod string, text api.RowText) (r remembered, known bool) {
 		return r, true
 	}
 	r = remembered{text: text}
-	r.report, r.err = d.decode(text)
+	r.report, r.err = d.Decode(text)
 	return r, false
 }
 
 // maxCells is the maximum number of different texts that are cached.
 const maxCells = 64
 
-func (d *Decoder) decode(value api.RowText) (*api.NodeStatusReport, error) {
+// Decode decodes one row as RowText.Decode does. The rows with the same cells share them.
+func (d *Decoder) Decode(value api.RowText) (*api.NodeStatusReport, error) {
 	head, tail, ok := value.Parts()
 	if !ok {
 		return value.Decode()

@@ -20,8 +20,6 @@ var (
 	DistinctByName = distinct[corev1.Service]
 )
 
-func (d *Decoder) Decode(value api.RowText) (*api.NodeStatusReport, error) { return d.decode(value) }
-
 func (c *Cluster) HadAnotherPod(name string) bool { return c.hadAnotherPod(name, c.Pod(name)) }
 
 // Annotated are the decoded annotations of the Pods, by name.
