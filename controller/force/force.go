@@ -137,7 +137,7 @@ func startsWithForce(c client.Reader, pod client.Object) bool {
 //
 //nolint:funlen // the cases of one annotation, in the order in which they are tested
 func (r *reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
-	in := []client.ListOption{client.InNamespace(req.Namespace), kube.OfCluster(req.Name)}
+	in := kube.CachedOfCluster(req.Namespace, req.Name)
 	var services corev1.ServiceList
 	if err := r.o.Client.List(ctx, &services, in...); err != nil {
 		return reconcile.Result{}, fmt.Errorf("list services of cluster %s: %w", req, err)

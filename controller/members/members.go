@@ -200,7 +200,7 @@ type world struct {
 }
 
 func (r *reconciler) read(ctx context.Context, set *appsv1.StatefulSet, namespace, cluster string) (*world, error) {
-	in := []client.ListOption{client.InNamespace(namespace), kube.OfCluster(cluster)}
+	in := kube.CachedOfCluster(namespace, cluster)
 	var services corev1.ServiceList
 	if err := r.o.Client.List(ctx, &services, in...); err != nil {
 		return nil, fmt.Errorf("list services of cluster %s/%s: %w", namespace, cluster, err)

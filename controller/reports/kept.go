@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kubectl-scylla/kubectl-scylla/controller/scope"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
@@ -72,7 +73,7 @@ func notWritten(why error) metav1.Condition {
 // Clusters returns the clusters whose reports this reconciler must keep.
 func (r *reconciler) Clusters(ctx context.Context) ([]types.NamespacedName, error) {
 	var sets appsv1.StatefulSetList
-	if err := r.o.Client.List(ctx, &sets); err != nil {
+	if err := r.o.Client.List(ctx, &sets, client.UnsafeDisableDeepCopy); err != nil {
 		return nil, fmt.Errorf("list statefulsets: %w", err)
 	}
 	var keys []types.NamespacedName

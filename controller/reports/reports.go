@@ -224,7 +224,7 @@ type world struct {
 }
 
 func (r *reconciler) read(ctx context.Context, key types.NamespacedName, m *memory, now time.Time) (*world, error) {
-	in := []client.ListOption{client.InNamespace(key.Namespace), kube.OfCluster(key.Name)}
+	in := kube.CachedOfCluster(key.Namespace, key.Name)
 	var sets appsv1.StatefulSetList
 	var services corev1.ServiceList
 	var pods corev1.PodList

@@ -119,3 +119,9 @@ func kindNamed(name string) *kind {
 func (k *kind) listKind() schema.GroupVersionKind {
 	return k.gvk.GroupVersion().WithKind(k.gvk.Kind + "List")
 }
+
+// CachedOfCluster selects the objects of a cluster in a cache and returns them without copies. The
+// caller must not change what their maps, slices and pointers contain.
+func CachedOfCluster(namespace, name string) []client.ListOption {
+	return []client.ListOption{client.InNamespace(namespace), OfCluster(name), client.UnsafeDisableDeepCopy}
+}
