@@ -108,7 +108,7 @@ func NewClient(fingerprint string) *http.Client {
 			},
 			MaxConnsPerHost: 1, MaxIdleConnsPerHost: 1, IdleConnTimeout: idleTimeout / 2,
 			MaxResponseHeaderBytes: maxHeaderBytes, DisableCompression: true,
-			ReadBufferSize: 4 << 10, WriteBufferSize: 1 << 10,
+			ReadBufferSize: 1 << 10, WriteBufferSize: 1 << 10,
 		},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
