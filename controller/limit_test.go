@@ -48,7 +48,9 @@ import (
 )
 
 const (
-	crowd    = 1000 // nodes
+	crowd    = 1000     // nodes
+	atRest   = 96 << 20 // bytes, once every reporter has been asked a few times and nothing changes
+	few      = 48 << 20 // bytes at most with three nodes
 	perRack  = 250
 	allTries = 3 * time.Minute // on a machine that does other work; it takes a tenth of that
 )
@@ -73,14 +75,14 @@ type reporters struct {
 	nodes       int // in each row
 }
 
-func (p *place) newReporters() *reporters {
+func (p *place) newReporters(nodes int) *reporters {
 	p.t.Helper()
 	key, err := pinned.NewKey("crowd")
 	p.must(err)
 	// All of 127.0.0.0/8 is this machine; a listener on one of these addresses would accept connections to that address alone.
 	l, err := (&net.ListenConfig{}).Listen(p.t.Context(), "tcp4", ":0")
 	p.must(err)
-	r := &reporters{port: int32(l.Addr().(*net.TCPAddr).Port), fingerprint: key.Fingerprint, nodes: crowd}
+	r := &reporters{port: int32(l.Addr().(*net.TCPAddr).Port), fingerprint: key.Fingerprint, nodes: nodes}
 	ctx, cancel := context.WithCancel(context.WithoutCancel(p.t.Context()))
 	ended := make(chan error, 1)
 	go func() {
@@ -187,8 +189,8 @@ func crowdService(set *appsv1.StatefulSet, ordinal, i int) *corev1.Service {
 	}
 }
 
-// crowded fills a control plane with the objects of a cluster of a thousand nodes that has long been running.
-func (p *place) crowded(r *reporters) {
+// crowded fills a control plane with the objects of a cluster of some racks that has long been running.
+func (p *place) crowded(r *reporters, racks int) {
 	p.t.Helper()
 	// They would delete the Pods, which no kubelet runs, and create others.
 	for _, name := range []string{"kube-controller-manager", "kube-scheduler"} {
@@ -196,17 +198,18 @@ func (p *place) crowded(r *reporters) {
 	}
 	p.namespace(&corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: "demo", Name: "default"}})
 	var sets []*appsv1.StatefulSet
-	for n := range crowd / perRack {
+	each := r.nodes / racks
+	for n := range racks {
 		set := rack(fmt.Sprintf("rack%d", n))
-		set.Spec.Replicas = ptr.To(int32(perRack))
+		set.Spec.Replicas = ptr.To(int32(each))
 		p.create(set)
 		full := set.DeepCopy()
 		full.Status = ready(set)
 		p.must(p.client.Status().Update(p.t.Context(), full))
 		sets = append(sets, set)
 	}
-	p.abreast(func(ctx context.Context, c client.Client, i int) error {
-		set, ordinal := sets[i/perRack], i%perRack
+	p.abreast(r.nodes, func(ctx context.Context, c client.Client, i int) error {
+		set, ordinal := sets[i/each], i%each
 		return errors.Join(c.Create(ctx, crowdService(set, ordinal, i)), r.create(ctx, p.t, c, set, ordinal, i))
 	})
 }
@@ -316,6 +319,22 @@ func (l *limited) stop(well bool) {
 	l.t.Logf("%d MiB at most after %s", l.group.Peak()>>20, time.Since(l.began).Round(100*time.Millisecond))
 }
 
+// rests waits until every reporter has been asked a few times since asked, and reads how much memory the controller then holds.
+func (l *limited) rests(r *reporters, asked, most int64) {
+	l.t.Helper()
+	l.until("every reporter asked more than once", func(context.Context) error {
+		if n := r.beats.Load() - asked; n < int64(3*r.nodes) {
+			return fmt.Errorf("%d heartbeats", n)
+		}
+		return nil
+	})
+	now := l.group.Now()
+	l.t.Logf("at rest: %d MiB, %d at most so far", now>>20, l.group.Peak()>>20)
+	if now > most {
+		l.t.Errorf("at rest the controller of %d nodes holds %d MiB, want %d at most", r.nodes, now>>20, most>>20)
+	}
+}
+
 // sees waits for a report that is kept and that carries a view made from heartbeats.
 func (l *limited) sees(what string, up int, condition metav1.ConditionStatus) {
 	l.t.Helper()
@@ -338,6 +357,7 @@ func (l *limited) sees(what string, up int, condition metav1.ConditionStatus) {
 		}
 		return (&run{health: l.health}).ready(ctx)
 	})
+	l.t.Logf("%s: %d MiB at most so far", what, l.group.Peak()>>20)
 }
 
 // The controller starts beside a thousand nodes within the memory limit that is shipped: it becomes leader, asks every reporter, keeps the reports, and follows a
@@ -348,8 +368,8 @@ func TestAttack9TheControllerOfAThousandNodesInLittleMemory(t *testing.T) {
 	agent := filepath.Join(t.TempDir(), "scylla-agent")
 	p.must(image.BuildBinary(t.Context(), "..", "./cmd/scylla-agent", agent))
 	p.install()
-	r := p.newReporters()
-	p.crowded(r)
+	r := p.newReporters(crowd)
+	p.crowded(r, crowd/perRack)
 	config := p.kubeconfig()
 
 	l := p.runLimited(agent, config, "KUBE_FEATURE_WatchListClient=false")
@@ -359,12 +379,7 @@ func TestAttack9TheControllerOfAThousandNodesInLittleMemory(t *testing.T) {
 	asked := r.beats.Load()
 	l = p.runLimited(agent, config)
 	l.sees("reports of a controller that was sent a stream", crowd, metav1.ConditionTrue)
-	l.until("every reporter asked more than once", func(context.Context) error {
-		if n := r.beats.Load() - asked; n < 3*crowd {
-			return fmt.Errorf("%d heartbeats", n)
-		}
-		return nil
-	})
+	l.rests(r, asked, atRest)
 	// A node is added, and the controller creates its Service: every row has one node more, so nothing that is known of the rows is of use.
 	r.nodes++
 	last := &appsv1.StatefulSet{}
@@ -390,10 +405,28 @@ func TestAttack9TheControllerOfAThousandNodesInLittleMemory(t *testing.T) {
 	l.stop(true)
 }
 
+// A controller of three nodes, as most users have, takes little memory.
+func TestAttack9TheControllerOfThreeNodesInLittleMemory(t *testing.T) {
+	memory.NewGroup(t, 1<<30) // skips before all the work
+	p := start(t)
+	agent := filepath.Join(t.TempDir(), "scylla-agent")
+	p.must(image.BuildBinary(t.Context(), "..", "./cmd/scylla-agent", agent))
+	p.install()
+	r := p.newReporters(3)
+	p.crowded(r, 3)
+	l := p.runLimited(agent, p.kubeconfig())
+	l.sees("reports of three nodes", 3, metav1.ConditionTrue)
+	l.rests(r, 0, few)
+	if most := l.group.Peak(); most > few {
+		t.Errorf("the controller of three nodes has held %d MiB, want %d at most", most>>20, few>>20)
+	}
+	l.stop(true)
+}
+
 // deny makes the other nodes report one node DOWN, -1 for none.
 func (p *place) deny(r *reporters, down int) {
 	p.t.Helper()
-	p.abreast(func(ctx context.Context, c client.Client, i int) error {
+	p.abreast(crowd, func(ctx context.Context, c client.Client, i int) error {
 		if i == down {
 			return nil
 		}
@@ -405,7 +438,7 @@ func (p *place) deny(r *reporters, down int) {
 }
 
 // abreast runs do for every node, several at a time.
-func (p *place) abreast(do func(ctx context.Context, c client.Client, i int) error) {
+func (p *place) abreast(nodes int, do func(ctx context.Context, c client.Client, i int) error) {
 	p.t.Helper()
 	cfg := p.RESTConfig()
 	cfg.QPS = -1
@@ -413,7 +446,7 @@ func (p *place) abreast(do func(ctx context.Context, c client.Client, i int) err
 	p.must(err)
 	work, ctx := errgroup.WithContext(p.t.Context())
 	work.SetLimit(16)
-	for i := range crowd {
+	for i := range nodes {
 		work.Go(func() error { return do(ctx, c, i) })
 	}
 	p.must(work.Wait())

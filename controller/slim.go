@@ -120,8 +120,9 @@ func slimSet(obj any) (any, error) {
 
 var _, _ cache.TransformFunc = slimPod, slimSet
 
-// podsAtOnce is the page size of Pods. A row may have 200 kB.
-const podsAtOnce = 50
+// podsAtOnce is the page size of Pods. A row may have 200 kB, and the controller holds a page's
+// bytes and objects at once.
+const podsAtOnce = 20
 
 // newInformer returns client-go's informer, except that it reads a list of Pods page by page and
 // slims each page before it requests the next. If the API server streams the initial objects, there

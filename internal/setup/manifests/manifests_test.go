@@ -106,7 +106,7 @@ func TestNoHarm31TheControllerHasRoomForAThousandNodes(t *testing.T) {
 				t.Errorf("GOMEMLIMIT is %s", e.Value)
 			}
 		}
-		if got := c.Resources.Limits.Memory().Value(); got != 256<<20 {
+		if got := c.Resources.Limits.Memory().Value(); got != 128<<20 {
 			t.Errorf("the limit is %d MiB", got>>20)
 		}
 	}

@@ -82,7 +82,8 @@ var alsoShown = []struct {
 	{"Load", []shown{
 		{"flapping rows", "rows that change continuously", "one write in 2 s at most", "controller/reports TestAttack9FlappingRowsCostAWriteInTwoSeconds"},
 		{"an Event that has expired", "a barrier that waits for hours", "a new Event every 10 minutes at most", "internal/agent/barrier TestAttack9TheEventIsToldAgainWhileItBlocks"},
-		{"1,000 nodes", "1,000 nodes: cold start, changes, a new node, a replacement", "fits in 256 Mi", "controller TestAttack9TheControllerOfAThousandNodesInLittleMemory"},
+		{"1,000 nodes", "1,000 nodes: cold start, changes, a new node, a replacement", "fits in 128 Mi, and in 96 MiB at rest", "controller TestAttack9TheControllerOfAThousandNodesInLittleMemory"},
+		{"three nodes", "three nodes", "the controller takes 48 MiB at most", "controller TestAttack9TheControllerOfThreeNodesInLittleMemory"},
 		{"a readiness gate", "a closed readiness gate while the Kubernetes node is lost", "the row is stale if the Kubernetes node is readable", "internal/cluster TestAttack10AReadinessGateDoesNotHideALostKubernetesNode"},
 	}},
 }

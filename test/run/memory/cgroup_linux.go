@@ -126,10 +126,16 @@ func (g *Group) Command(t *testing.T, program string, args ...string) *exec.Cmd 
 }
 
 // Peak is the most memory in bytes that the group has held, including files that its processes have read. Zero where the kernel does not report it.
-func (g *Group) Peak() int64 {
-	name := "memory.max_usage_in_bytes"
+func (g *Group) Peak() int64 { return g.bytes("memory.max_usage_in_bytes", "memory.peak") }
+
+// Now is the memory in bytes that the group holds, including files that its processes have read. Zero where the kernel does not report it.
+func (g *Group) Now() int64 { return g.bytes("memory.usage_in_bytes", "memory.current") }
+
+// bytes reads a file of the group that has one number: v1 or v2, by the version.
+func (g *Group) bytes(v1, v2 string) int64 {
+	name := v1
 	if g.v2 {
-		name = "memory.peak"
+		name = v2
 	}
 	b, err := os.ReadFile(filepath.Join(g.dir, name))
 	if err != nil {
