@@ -42,17 +42,21 @@ type builder struct {
 	previous    []Observation
 	previousIDs []int32
 
-	bases map[*Membership][]int32
+	bases map[*Membership]numbers
+}
+
+// numbers has the number of each host ID of a list. nameless is true if one of them is noHostID.
+type numbers struct {
+	ids      []int32
+	nameless bool
 }
 
 // entry is a row whose host IDs have numbers.
 type entry struct {
 	row  *Row
 	node int32
-	base []int32 // nil without a Base
+	base numbers // of the row's Base; zero without one
 	ids  []int32 // of row.Observed; noHostID for a cell without host ID
-	// nameless is true if the Base has a node without host ID.
-	nameless bool
 }
 
 func build(rows []Row, names map[hostid.ID]Ref) *grid {
@@ -71,7 +75,6 @@ func (b *builder) number(row *Row) entry {
 	}
 	if row.Base != nil {
 		e.base = b.membership(row.Base)
-		e.nameless = slices.Contains(e.base, noHostID)
 	}
 	e.ids = b.observed(row.Observed)
 	return e
@@ -117,19 +120,20 @@ func (b *builder) hostID(id hostid.ID) int32 {
 	return i
 }
 
-func (b *builder) membership(m *Membership) []int32 {
-	if ids, ok := b.bases[m]; ok {
-		return ids
+func (b *builder) membership(m *Membership) numbers {
+	if n, ok := b.bases[m]; ok {
+		return n
 	}
-	ids := make([]int32, 0, len(m.HostIDs))
+	n := numbers{ids: make([]int32, 0, len(m.HostIDs))}
 	for _, id := range m.HostIDs {
-		ids = append(ids, b.hostID(id))
+		n.ids = append(n.ids, b.hostID(id))
 	}
+	n.nameless = slices.Contains(n.ids, noHostID)
 	if b.bases == nil {
-		b.bases = map[*Membership][]int32{}
+		b.bases = map[*Membership]numbers{}
 	}
-	b.bases[m] = ids
-	return ids
+	b.bases[m] = n
+	return n
 }
 
 func (b *builder) observed(cells []Observation) []int32 {
@@ -220,9 +224,9 @@ func (d *drawer) keep(known ...bitset) bitset {
 }
 
 func (d *drawer) line(e *entry) line {
-	l := line{row: e.row, node: d.rank[e.node], nameless: e.nameless}
+	l := line{row: e.row, node: d.rank[e.node], nameless: e.base.nameless}
 	var base bitset
-	if e.base != nil {
+	if e.base.ids != nil {
 		base = d.base(e)
 		if len(e.ids) == 0 {
 			l.up, l.seen = base, base
@@ -303,7 +307,7 @@ func (d *drawer) base(e *entry) bitset {
 		return b
 	}
 	b := make(bitset, len(d.scratch))
-	for _, id := range e.base {
+	for _, id := range e.base.ids {
 		if id != noHostID {
 			b.set(d.rank[id])
 		}

@@ -208,7 +208,11 @@ func FromStatusReport(report *api.ScyllaDBStatusReport) []Row {
 			byHostID[id] = m
 		}
 	}
-	rows := slices.Grow([]Row(nil), len(report.Status.Members))
+	n := 0
+	for i := range report.Datacenters {
+		n += len(report.Datacenters[i].Nodes)
+	}
+	rows := make([]Row, 0, max(n, len(report.Status.Members)))
 	seen := make(map[*api.StatusReportMember]bool, len(report.Status.Members))
 	for i := range report.Datacenters {
 		dc := &report.Datacenters[i]
