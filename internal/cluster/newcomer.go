@@ -37,6 +37,12 @@ func (m *Member) RecordedID() hostid.ID {
 	return ""
 }
 
+// WithService returns the member as it would be with this Service.
+func (m Member) WithService(s *corev1.Service) *Member {
+	m.Service, m.recorded = s, recordedHostID(s)
+	return &m
+}
+
 // ByService returns the place by the Service's labels only, as the barrier reads it, with the host
 // ID that the Service records. Without a Service it returns Ref.
 func (m *Member) ByService() matrix.Ref {

@@ -31,7 +31,11 @@ func (m *machine) join() Step {
 	id := newcomerID(in, m.original)
 	v := newOpinions(in, m.original, id, m.rec.IgnoreDead)
 	if waiting := v.notJoined(id); len(waiting) > 0 {
-		return m.joining(id, waiting)
+		s, others := m.joining(id, waiting), (&verifier{rowEvidence: v}).checkOthersUp()
+		if s.Cure.Code == words.CureVolumeLost && others.evidence.Code == words.PlaceAway {
+			s.Cure = others.cure // another attempt would be refused for it
+		}
+		return s
 	}
 	joined := Event{Reason: EventJoined, Note: words.New(words.NewcomerJoined, "node", id, "pod", p.Name, "original",
 		m.original, "request", m.request())}
@@ -102,10 +106,11 @@ func (m *machine) joining(id hostid.ID, waiting []words.Message) Step {
 		s.Cure = m.unheard(id)
 	case lost && newcomerIsMember(in, m.original, id) && in.Self.RecordedID() == id:
 		// Another attempt at the original would find nothing to replace.
-		s.Cure = words.Message{Code: words.CureNewcomerLost, Params: s.Cure.Params}.Do(
-			words.Scylla(in.Namespace, "replace", string(id)))
+		s.Cure = in.unlessLater(id, words.Message{Code: words.CureNewcomerLost, Params: s.Cure.Params}.Do(
+			words.Scylla(in.Namespace, "replace", string(id))))
 	case len(in.Barrier) > 0 && in.Self.EmptyVolume() && Superseded(*in) == id && deadIn(in, id):
-		s.Cure = words.New(words.ReplaceFormerNode).Do(words.Scylla(in.Namespace, "replace", string(id)))
+		s.Cure = in.unlessLater(id,
+			words.New(words.ReplaceFormerNode).Do(words.Scylla(in.Namespace, "replace", string(id))))
 	case m.attemptJoined() && (lost || s.Cure.IsZero()):
 		// The new node has joined, so another attempt never starts.
 		s.Cure = m.removedSince(id)
@@ -181,13 +186,14 @@ func unrecorded(in *Input, original hostid.ID) words.Message {
 		"="+string(in.Unrecorded))
 	replace := words.Scylla(in.Namespace, "replace", string(in.Unrecorded))
 	if unscheduled(in).Code == words.CureVolumeLost {
-		return words.New(words.CureUnrecordedLost, "node", in.Unrecorded, "member", in.Self.Member, "why",
-			in.VolumeGone).Do(record, replace)
+		return in.unlessLater(in.Unrecorded, words.New(words.CureUnrecordedLost, "node", in.Unrecorded, "member",
+			in.Self.Member, "why", in.VolumeGone).Do(record, replace))
 	}
 	if len(in.Barrier) == 0 {
 		return words.Message{}
 	}
-	return words.New(words.CureRecordNewcomer, "node", in.Unrecorded, "member", in.Self.Member).Do(record, replace)
+	return in.unlessLater(in.Unrecorded, words.New(words.CureRecordNewcomer, "node", in.Unrecorded, "member",
+		in.Self.Member).Do(record, replace))
 }
 
 // withoutTheOther is the remedy for a new node whose barrier waits for other dead nodes, if

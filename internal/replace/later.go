@@ -5,6 +5,8 @@ package replace
 import (
 	"slices"
 
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
@@ -20,13 +22,22 @@ var onlyWait = []words.Code{
 // own checks; zero if it would not, or if a user must decide which other nodes are lost. A barrier
 // reads no Pods, so it waits for other nodes whose data the command knows to be lost.
 func (r *Reading) Later(member string) words.Message {
-	in := r.Input(member, r.Cluster.TakenAt, "")
-	if in == nil {
-		return words.Message{}
+	if in := r.Input(member, r.Cluster.TakenAt, ""); in != nil {
+		return in.later()
+	}
+	return words.Message{}
+}
+
+// later is Later for the replacement that the command would request now: of the new node of an open
+// one if that has joined.
+func (in Input) later() words.Message {
+	patch := RequestPatch("", nil, nil)
+	if id := Superseded(in); id != "" {
+		patch = SupersedePatch(RecordOf(in.Self), id, "", nil, nil, in.Now)
 	}
 	var why []words.Message
 	rows, down := words.Message{}, false
-	for _, check := range MakePlan(in.With(RequestPatch("", nil, nil))).Blockers() {
+	for _, check := range MakePlan(in.With(patch)).Blockers() {
 		down = down || check.Name == CheckOthersUp && check.Cure.Code != words.OthersWait
 		switch {
 		case check.Name == CheckRows:
@@ -45,11 +56,20 @@ func (r *Reading) Later(member string) words.Message {
 	return words.New(words.ReplaceLater, "why", words.New(words.ReplaceFacts, "facts", why))
 }
 
+// unlessLater returns a step whose command replaces the new node with this host ID, or why that
+// command would wait.
+func (in Input) unlessLater(newcomer hostid.ID, step words.Message) words.Message {
+	recorded := &Patch{SetAnnotations: map[string]string{api.AnnotationHostID: string(newcomer)}}
+	if later := in.With(recorded).later(); !later.IsZero() {
+		return later
+	}
+	return step
+}
+
 // With returns the input with the labels and annotations that a patch would write.
 func (in Input) With(p *Patch) Input {
-	self := *in.Self
-	self.Service = self.Service.DeepCopy()
-	p.Apply(&self.Service.Labels, &self.Service.Annotations)
-	in.Self = &self
+	s := in.Self.Service.DeepCopy()
+	p.Apply(&s.Labels, &s.Annotations)
+	in.Self = in.Self.WithService(s)
 	return in
 }

@@ -370,6 +370,11 @@ func maybeIntact(in *Input) {
 	in.VolumeGone, in.Unscheduled = words.Message{}, words.New(words.MendKubernetesNode, "kubernetesNode", "k8")
 }
 
+// placeDown: no node of the member's datacenter is UP, so a command to replace it waits.
+func placeDown(in *Input) {
+	in.Away = words.New(words.SeeDatacenter, "datacenter", in.Self.Datacenter)
+}
+
 // operators is a replacement by the Scylla Operator.
 func operators(in Input) Input {
 	return change(in, func(in *Input) {
@@ -386,6 +391,7 @@ func TestVolumeLost(t *testing.T) {
 		want words.Code
 	}{
 		"made anew, its volume is bound":    {noNode(newPod(), overdue+time.Second), words.CureVolumeLost},
+		"while its datacenter is DOWN":      {change(noNode(newPod(), time.Hour), placeDown), words.SeeDatacenter},
 		"just made":                         {noNode(newPod(), overdue), ""},
 		"its volume may be intact":          {change(noNode(newPod(), time.Hour), maybeIntact), words.MendKubernetesNode},
 		"while the new node joins":          {change(noNode(joining(matrix.StateReplacing, false), time.Hour), maybeIntact), words.MendKubernetesNode},
@@ -397,6 +403,7 @@ func TestVolumeLost(t *testing.T) {
 		"placed":                            {change(noNode(newPod(), time.Hour), func(in *Input) { in.Self.Pod.Spec.NodeName = "k5" }), ""},
 		"the new node is a member":          {lostMember(), words.CureNewcomerLost},
 		"and another attempt was asked for": {alsoResumed(lostMember()), words.CureNewcomerLost},
+		"and its datacenter is DOWN":        {change(lostMember(), placeDown), words.ReplaceLater},
 		"the new node was removed since":    {removedMember(), words.CureStartAsNew},
 		"it was, and one row is missing": {change(removedMember(), func(in *Input) {
 			eachRow(in, func(i int, r *matrix.Row) {
@@ -540,6 +547,7 @@ func TestTheNewNodeThatNobodyRecorded(t *testing.T) {
 		want words.Code
 	}{
 		"it waits at its barrier":             {lost(), words.CureRecordNewcomer},
+		"its datacenter is DOWN":              {lost(placeDown), words.ReplaceLater},
 		"its barrier does not wait":           {lost(func(in *Input) { in.Barrier = nil }), ""},
 		"nobody knows whose it is":            {lost(func(in *Input) { in.Unrecorded = "" }), ""},
 		"the original is listed all the same": {setCell(lost(), "demo-c-0", hostOld, matrix.Down, 0), ""},
@@ -565,6 +573,7 @@ func TestTheNewNodeThatNobodyRecorded(t *testing.T) {
 		want words.Code
 	}{
 		"somebody recorded it":    {recorded(), words.ReplaceFormerNode},
+		"its datacenter is DOWN":  {recorded(placeDown), words.ReplaceLater},
 		"it is DOWN for a moment": {recorded(func(in *Input) { in.Dead = time.Hour }), ""},
 		"it is UP":                {setCell(recorded(), "*", hostNew, matrix.Up, matrix.StateNormal), ""},
 		"its volume is not empty": {change(recorded(), func(in *Input) { delete(in.Self.Pod.Annotations, api.AnnotationBarrier) }), ""},
@@ -588,6 +597,7 @@ func TestNoHarm30TheUnrecordedNewNodeOnALostKubernetesNode(t *testing.T) {
 		want words.Code
 	}{
 		"its Pod is on no Kubernetes node":    {lost(), words.CureUnrecordedLost},
+		"and its datacenter is DOWN":          {lost(placeDown), words.ReplaceLater},
 		"another attempt was asked for":       {alsoResumed(lost()), words.CureUnrecordedLost},
 		"nobody knows whose it is":            {lost(func(in *Input) { in.Unrecorded = "" }), words.CureVolumeLost},
 		"the original is listed all the same": {setCell(lost(), "demo-c-0", hostOld, matrix.Down, 0), words.CureVolumeLost},
