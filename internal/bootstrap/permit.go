@@ -4,6 +4,7 @@ package bootstrap
 
 import (
 	"slices"
+	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 
@@ -21,8 +22,9 @@ type Permission struct {
 	// one. It is another cluster's report, with another cluster's permits.
 	Override string
 	// Old is why the view is too old to be used; zero if it is fresh or its age is unknown, as
-	// outside the Pod.
-	Old words.Message
+	// outside the Pod. OldSince is since when it has not advanced; zero if unknown.
+	Old      words.Message
+	OldSince time.Time
 	// Back is set while the API server still returns an older view than View; zero otherwise.
 	Back words.Message
 	// Claim is the name of the member's data PVC, ClaimUID its UID, empty if there is no such PVC.
@@ -94,7 +96,7 @@ func (p *Permission) Blockers(self matrix.Ref, kind api.PermitKind, dead []hosti
 	if !p.Old.IsZero() {
 		// The controller renews a view while it has an open permit. A view without a permit may be
 		// unchanged for hours: its age does not show that the controller is not responding.
-		return []matrix.Blocker{{Reason: words.ControllerSilent, Cause: p.Old}}
+		return []matrix.Blocker{{Reason: words.ControllerSilent, Cause: p.Old, Since: p.OldSince}}
 	}
 	var list []matrix.Blocker
 	other := func(cause words.Message) {

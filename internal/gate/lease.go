@@ -39,7 +39,7 @@ func (g *Gate) readLease(in *bootstrap.Input, known *cluster.Cluster) {
 // explainSilence names a controller that does not run as the reason why no permit comes.
 func (g *Gate) explainSilence(v bootstrap.Verdict) bootstrap.Verdict {
 	w := &g.lease
-	if w.why.IsZero() || v.Decision != bootstrap.DecisionWait || g.tooOld(g.reads.Now()).IsZero() {
+	if old, _ := g.tooOld(g.reads.Now()); w.why.IsZero() || v.Decision != bootstrap.DecisionWait || old.IsZero() {
 		return v
 	}
 	list := slices.DeleteFunc(slices.Clone(v.Blockers), func(x matrix.Blocker) bool {

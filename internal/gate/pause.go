@@ -47,7 +47,10 @@ func (g *Gate) again(changed cluster.Kinds) (bootstrap.Verdict, bool) {
 		return v, true
 	}
 	r, trouble := g.reads.Report()
-	if trouble != nil || !g.adopt(r, g.seen.Name) || !g.tooOld(now).IsZero() {
+	if trouble != nil || !g.adopt(r, g.seen.Name) {
+		return v, false
+	}
+	if old, _ := g.tooOld(now); !old.IsZero() {
 		return v, false
 	}
 	p := bootstrap.Permission{View: g.permits.views.Latest()}

@@ -42,8 +42,8 @@ func (g *Gate) unpermitted(v bootstrap.Verdict, known *cluster.Cluster, final bo
 			p.Back = g.wentBack(p.View, now)
 			// This reading may be older than an earlier one: the newest view counts.
 			p.View = g.permits.views.Latest()
-			if p.Old = g.tooOld(now); g.Launcher && byOlder(known) {
-				p.Old = g.lease.why
+			if p.Old, p.OldSince = g.tooOld(now); g.Launcher && byOlder(known) {
+				p.Old, p.OldSince = g.lease.why, g.lease.since
 			}
 		} else {
 			// the report was deleted: its views never advance
@@ -110,18 +110,17 @@ func (g *Gate) Latest() (report types.UID, v *api.StatusReportView) {
 	return g.permits.views.Report(), g.permits.views.Latest()
 }
 
-// tooOld returns why the newest view may be out of date. Only a view that this gate has seen
-// advance, by its own clock, counts.
-func (g *Gate) tooOld(now time.Time) words.Message {
+// tooOld returns why the newest view may be out of date, and since when it has not advanced. Only a
+// view that this gate has seen advance, by its own clock, counts.
+func (g *Gate) tooOld(now time.Time) (why words.Message, since time.Time) {
 	age, seen := g.permits.views.Age(now)
 	switch {
 	case !seen:
-		return words.New(words.ViewNotSeenToAdvance)
+		return words.New(words.ViewNotSeenToAdvance), time.Time{}
 	case age > g.policy.ViewLimit.Duration:
-		return words.New(words.ViewTooOld, "age", age.Truncate(time.Second).String(), "limit",
-			g.policy.ViewLimit.Duration.String())
+		return words.New(words.ViewTooOld, "limit", g.policy.ViewLimit.Duration.String()), now.Add(-age)
 	}
-	return words.Message{}
+	return words.Message{}, time.Time{}
 }
 
 // byOlder reports whether a controller of an earlier release, which labels its report, writes the

@@ -52,7 +52,7 @@ var (
 		"{nodes&} {nodes?is|are} not in the required state (UP; DOWN if to be replaced or ignored)")
 	ViewNotSeenToAdvance = define("ViewNotSeenToAdvance",
 		"this barrier has not seen the controller view advance yet; it advances every few seconds while a member may start")
-	ViewTooOld   = define("ViewTooOld", "the controller view has not advanced for {age}, more than {limit}")
+	ViewTooOld   = define("ViewTooOld", "the controller view has not advanced for more than {limit}")
 	ViewWentBack = define("ViewWentBack",
 		"for more than {limit} the API server has returned controller view {shown}, which is older than view {seen} that this barrier has read, and no member may start with an older one: "+
 			"Kubernetes was restored from an older backup, or the API server is behind")

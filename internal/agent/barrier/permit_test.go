@@ -5,6 +5,7 @@ package barrier
 import (
 	"context"
 	"errors"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -272,7 +273,10 @@ func TestAViewThatStopsToAdvanceIsTooOld(t *testing.T) {
 		w.runs(alone).renewTimes(1)
 		time.Sleep(22 * time.Second) // the controller is away, and the limit is 20 s
 		w.setSilent("demo-rack1-0", nil)
-		w.waits(time.Hour).says("ControllerSilent", "the controller view has not advanced for")
+		w.waits(time.Hour).says("ControllerSilent", "the controller view has not advanced for more than 20s")
+		if n := strings.Count(w.logged(), "has not advanced"); n > 150 { // twice in a line
+			t.Errorf("%d times in the log of an hour", n)
+		}
 		// An older view never opens.
 		w.renew(func(v statusView) { v.Epoch, v.Seq = 0, 900 })
 		w.waits(time.Minute)
