@@ -153,9 +153,13 @@ func documents(files []file) ([]file, error) {
 	if err != nil {
 		return nil, err
 	}
+	rights, err := permissionsPage(root)
+	if err != nil {
+		return nil, err
+	}
 	for name, data := range map[string][]byte{
 		"codes": page, "json": jsonPage(), "metrics": numbers, "policy": policyPage(), "seeds": seeds,
-		"commands": commandsPage(tree()),
+		"commands": commandsPage(tree()), "permissions": rights,
 	} {
 		files = append(files, file{name: "docs/reference/" + name + ".md", mode: 0o644, data: data})
 	}
