@@ -286,17 +286,18 @@ func register(mgr ctrl.Manager, v validated, progress *kube.Progress, k *kind, k
 		}
 	}
 	sources := []source.Source{p.source(), tracker.Source()}
-	var joined func(ctx context.Context, namespace, cluster string) (report, secret string, err error)
+	forces := force.Options{Client: mgr.GetClient(), Notice: said, Metrics: m, Log: log.With("controller", "force"),
+		Concurrency: v.Concurrency}
 	if v.remoteSelector != nil {
 		set := remote.New(remote.Options{
 			Client: mgr.GetClient(), Notice: said, Log: log.With("controller", "remotes"), Clock: v.Clock,
 			Selector: v.remoteSelector, Namespace: v.RemoteKubeconfigNamespace, StaleAfter: v.RemoteStaleAfter,
-			AllowUnsafe: v.AllowUnsafeRemotes,
+			AllowUnsafe: v.AllowUnsafeRemotes, Namespaces: v.Namespaces,
 		})
 		if err := remote.Register(mgr, set); err != nil {
 			return err
 		}
-		options.Remotes, joined = set, set.Joined
+		options.Remotes, forces.Joined, forces.LocalCluster = set, set.Joined, set.LocalCluster
 		sources = append(sources, set.Source())
 	}
 	options.Kept = keeper.Assembled
@@ -323,10 +324,7 @@ func register(mgr ctrl.Manager, v validated, progress *kube.Progress, k *kind, k
 	}
 
 	if v.synchronise {
-		if err := force.Register(mgr, force.Options{
-			Client: mgr.GetClient(), Notice: said, Metrics: m, Log: log.With("controller", "force"),
-			Concurrency: v.Concurrency, Joined: joined,
-		}, v.Clock); err != nil {
+		if err := force.Register(mgr, forces, v.Clock); err != nil {
 			return err
 		}
 	}

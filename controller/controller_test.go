@@ -76,10 +76,10 @@ func (p *place) kubectl(input string, args ...string) {
 	}
 }
 
-// install applies the shipped kinds and rights, without the Deployment.
-func (p *place) install() {
+// install applies the shipped kinds and rights, without the Deployment, for these namespaces or for all.
+func (p *place) install(namespaces ...string) {
 	p.t.Helper()
-	objs, err := manifests.Objects(manifests.Options{})
+	objs, err := manifests.Objects(manifests.Options{Namespaces: namespaces})
 	p.must(err)
 	var text strings.Builder
 	for _, o := range objs {
@@ -268,14 +268,14 @@ func ownAddress() string { return net.JoinHostPort(ownHost(), strconv.Itoa(20_00
 
 func (p *place) run() *run { return p.runBy(p.asController()) }
 
-// runBy also changes how the API server is reached.
-func (p *place) runBy(cfg *rest.Config) *run {
+// runBy also changes how the API server is reached, and which namespaces are managed.
+func (p *place) runBy(cfg *rest.Config, namespaces ...string) *run {
 	p.t.Helper()
 	r := &run{health: ownAddress(), metrics: ownAddress(), done: make(chan error, 1), log: &output.Buffer{}}
 	o := controller.DefaultOptions()
 	o.HealthProbeBindAddress, o.MetricsBindAddress = r.health, r.metrics
 	o.LeaseDuration, o.RenewDeadline, o.RetryPeriod = 3*time.Second, 2*time.Second, 200*time.Millisecond
-	o.RemoteStaleAfter = 20 * time.Second
+	o.RemoteStaleAfter, o.Namespaces = 20*time.Second, namespaces
 	o.Log = slog.New(slog.NewTextHandler(r.log, nil))
 	ctx, cancel := context.WithCancel(p.t.Context())
 	r.cancel = cancel

@@ -21,8 +21,9 @@ const chartDir = "docs/install/chart/"
 
 // The placeholders of values in the generated objects.
 const (
-	imageHere = "IMAGE-HERE"
-	argsHere  = "ARGUMENTS-HERE"
+	imageHere     = "IMAGE-HERE"
+	argsHere      = "ARGUMENTS-HERE"
+	namespaceHere = "NAMESPACE-HERE"
 )
 
 const (
@@ -66,9 +67,20 @@ const (
 // chart adds the generated templates and files of the chart: the objects that `kubectl scylla
 // install` applies, without the namespace, which Helm creates.
 func chart(root string, files []file) ([]file, error) {
-	objects, err := manifests.Objects(manifests.Options{Image: imageHere, Replicas: 2, ControllerArgs: []string{argsHere}})
+	options := manifests.Options{Image: imageHere, Replicas: 2, ControllerArgs: []string{argsHere}}
+	objects, err := manifests.Objects(options)
 	if err != nil {
 		return nil, fmt.Errorf("generate the chart: %w", err)
+	}
+	options.Namespaces = []string{namespaceHere}
+	scoped, err := manifests.Objects(options)
+	if err != nil {
+		return nil, fmt.Errorf("generate the chart: %w", err)
+	}
+	for _, u := range scoped {
+		if u.GetName() == manifests.NamespaceRole {
+			objects = append(objects, u)
+		}
 	}
 	templates := map[string]string{}
 	for _, u := range objects {
@@ -113,6 +125,15 @@ func template(u *unstructured.Unstructured) (name, text string, err error) {
 			kept[k] = v
 		}
 		u.SetAnnotations(kept)
+	case "ClusterRole", "ClusterRoleBinding":
+		if u.GetName() == manifests.ControllerRole {
+			head, end = "{{- if not .Values.namespaces }}\n", "{{- end }}\n"
+		}
+	case "Role", "RoleBinding":
+		if u.GetName() == manifests.NamespaceRole {
+			head, end = "{{- range .Values.namespaces }}\n", "{{- end }}\n"
+			values = []string{"  namespace: " + namespaceHere, "  namespace: {{ . }}"}
+		}
 	case "Deployment", "PriorityClass":
 		name = "controller.yaml"
 		if u.GetKind() == "Deployment" {

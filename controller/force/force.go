@@ -44,7 +44,6 @@ import (
 
 	"github.com/kubectl-scylla/kubectl-scylla/controller/metrics"
 	"github.com/kubectl-scylla/kubectl-scylla/controller/notice"
-	"github.com/kubectl-scylla/kubectl-scylla/controller/remote"
 	"github.com/kubectl-scylla/kubectl-scylla/controller/scope"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
@@ -70,6 +69,8 @@ type Options struct {
 	// Joined returns the report that aggregates the datacenters of a cluster, and the remote's
 	// Secret that names it; nil if remotes are off.
 	Joined func(ctx context.Context, namespace, cluster string) (report, secret string, err error)
+	// LocalCluster returns the local cluster that a remote's Secret configures, empty for none.
+	LocalCluster func(secret client.Object) types.NamespacedName
 }
 
 // reconciler reconciles the member Services of one cluster, by namespace and label scylla/cluster.
@@ -108,7 +109,7 @@ func Register(mgr ctrl.Manager, o Options, clk clock.Clock) error {
 	if o.Joined != nil { // otherwise permission for Secrets is missing
 		b = b.Watches(&corev1.Secret{},
 			handler.EnqueueRequestsFromMapFunc(func(_ context.Context, secret client.Object) []reconcile.Request {
-				key := remote.LocalCluster(secret)
+				key := o.LocalCluster(secret)
 				if key.Name == "" || key.Namespace == "" {
 					return nil
 				}

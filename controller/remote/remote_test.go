@@ -17,6 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
 	corev1 "k8s.io/api/core/v1"
+	eventsv1 "k8s.io/api/events/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
@@ -424,11 +425,33 @@ func TestTheReportThatASecretNames(t *testing.T) {
 			t.Errorf("%s: %q from %q, %v", cluster, report, from, err)
 		}
 	}
-	if key := LocalCluster(named("b", "demo", "second")); key.String() != "demo/demo" {
+	if key := n.LocalCluster(named("b", "demo", "second")); key.String() != "demo/demo" {
 		t.Errorf("the Secret is of %s", key)
 	}
-	if key := LocalCluster(&corev1.Secret{}); key.Name != "" {
+	if key := n.LocalCluster(&corev1.Secret{}); key.Name != "" {
 		t.Errorf("a Secret of nobody is of %s", key)
+	}
+}
+
+// A list of a namespace that is not in the cache is an error, which would be retried without end.
+func TestASecretOfANamespaceThatIsNotManaged(t *testing.T) {
+	n := newNear(t, newFar(), secret(kubeconfig("{token: "+token+"}")))
+	n.o.Namespaces = []string{"other"}
+	n.reconcile(t)
+	var events eventsv1.EventList
+	if err := n.client.List(t.Context(), &events, client.InNamespace("sys")); err != nil || len(events.Items) != 1 ||
+		events.Items[0].Note != "the controller does not manage namespace demo of its local cluster: add it to --namespaces" {
+		t.Errorf("%v, Events %+v", err, events.Items)
+	}
+	if len(n.runners) != 0 {
+		t.Errorf("%d remotes are read", len(n.runners))
+	}
+	if key := n.LocalCluster(secret(token)); key.Namespace != "" {
+		t.Errorf("cluster %s is looked at", key)
+	}
+	n.o.Namespaces = []string{"other", "demo"}
+	if key := n.LocalCluster(secret(token)); key.String() != "demo/demo" {
+		t.Errorf("the Secret is of %s", key)
 	}
 }
 

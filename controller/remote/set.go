@@ -47,6 +47,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/controller/notice"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	shared "github.com/kubectl-scylla/kubectl-scylla/internal/remote"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
 // config is the configuration of one remote, from its Secret.
@@ -66,6 +67,7 @@ type Options struct {
 	Clock      clock.Clock
 	Selector   labels.Selector // of Secrets
 	Namespace  string          // of Secrets
+	Namespaces []string        // of local clusters, none for all: the cache has no other objects
 	StaleAfter time.Duration   // default StaleAfter
 	// AllowUnsafe allows kubeconfigs whose server is not verified, or is link-local.
 	AllowUnsafe bool
@@ -154,6 +156,13 @@ func (s *Set) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.R
 		return reconcile.Result{}, nil
 	}
 	config, err := s.fromSecret(secret)
+	if !s.manages(config.Namespace) {
+		s.o.Notice.Emit(ctx, secret, corev1.EventTypeWarning, "RemoteInvalid", "ReadRemote", fmt.Sprintf(
+			"the controller does not manage namespace %s of its local cluster: add it to --namespaces",
+			words.Clean(config.Namespace)))
+		s.stop(ctx, req.NamespacedName, true)
+		return reconcile.Result{}, nil
+	}
 	if err == nil {
 		_, err = config.RESTConfig()
 	}
@@ -199,6 +208,12 @@ func (s *Set) fromSecret(secret *corev1.Secret) (config, error) {
 
 func (s *Set) selected(secret *corev1.Secret) bool {
 	return secret.Namespace == s.o.Namespace && s.o.Selector.Matches(labels.Set(secret.Labels))
+}
+
+// manages reports whether clusters of a namespace are read. An empty name is invalid for another
+// reason.
+func (s *Set) manages(namespace string) bool {
+	return len(s.o.Namespaces) == 0 || namespace == "" || slices.Contains(s.o.Namespaces, namespace)
 }
 
 // stop ends a runner. With prune, for a removed remote, it also deletes the copies pushed there.
@@ -269,9 +284,10 @@ func (s *Set) configured(ctx context.Context, namespace, cluster string) ([]conf
 }
 
 // LocalCluster returns the local cluster that a remote's Secret configures; empty for another
-// Secret.
-func LocalCluster(secret client.Object) types.NamespacedName {
-	if secret.GetLabels()[api.LabelRemoteKubeconfig] == "" {
+// Secret, and for a namespace that the controller does not manage.
+func (s *Set) LocalCluster(secret client.Object) types.NamespacedName {
+	if secret.GetLabels()[api.LabelRemoteKubeconfig] == "" ||
+		!s.manages(secret.GetAnnotations()[api.AnnotationRemoteLocalNamespace]) {
 		return types.NamespacedName{}
 	}
 	return types.NamespacedName{Namespace: secret.GetAnnotations()[api.AnnotationRemoteLocalNamespace],

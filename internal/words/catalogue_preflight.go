@@ -63,6 +63,8 @@ var (
 		"the controller is not installed: no report is updated, so every barrier waits", StepInstall)
 	ControllerNotReady = ofCheck("ControllerNotReady",
 		"none of the controller's {replicas} Pods is available: every barrier waits", StepControllerLog)
+	NamespaceNotManaged = ofCheck("NamespaceNotManaged",
+		"the controller manages only namespaces {namespaces}: every barrier here waits", StepManage)
 	LeaseRenewed = define("LeaseRenewed", "the controller's leader renews its Lease")
 	LeaseMissing = ofCheck("LeaseMissing", "no controller has become leader", StepControllerLog)
 	LeaseOld     = ofCheck("LeaseOld",
@@ -153,6 +155,7 @@ var (
 	ReporterDoesNotAnswer = ofCheck("ReporterDoesNotAnswer", "its reporter is not responding: {why}", StepReporterLog)
 
 	StepInstall       = define("StepInstall", "install it: {1}")
+	StepManage        = define("StepManage", "add the namespace: {1}")
 	StepInstallPolicy = define("StepInstallPolicy", "install it: {1}; docs/security.md describes it")
 	StepUpgrade       = define("StepUpgrade", "install the same version of both: {1}")
 	StepEndUpgrade    = define("StepEndUpgrade", "finish the upgrade before you add a node: {1}")

@@ -239,7 +239,7 @@ func (o *options) installation(ctx context.Context, c client.Client, in *preflig
 	d := &appsv1.Deployment{}
 	switch err := c.Get(ctx, client.ObjectKey{Namespace: manifests.Namespace, Name: api.LeaseName}, d); {
 	case err == nil:
-		in.Controller = d
+		in.Controller, in.Namespaces = d, manifests.Namespaces(d)
 	case !apierrors.IsNotFound(err):
 		in.ControllerErr = exit.Describe(err).Error()
 	}
@@ -347,8 +347,10 @@ func (o *options) access(ctx context.Context, c client.Client, namespace string,
 	add(preflight.You, "", namespace, rights)
 	if !o.pre {
 		if in.Controller != nil && in.Ours() {
-			add(preflight.TheController, "system:serviceaccount:"+manifests.Namespace+":"+api.LeaseName, namespace,
-				ofController)
+			for _, ns := range in.ManagedIn(namespace) {
+				add(preflight.TheController, "system:serviceaccount:"+manifests.Namespace+":"+api.LeaseName, ns,
+					ofController)
+			}
 		}
 		for _, account := range accounts(in.StatefulSets) {
 			ns, name, _ := strings.Cut(account, "/")

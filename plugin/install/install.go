@@ -7,8 +7,8 @@ package install
 
 import (
 	"context"
-	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -24,7 +24,6 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/util/retry"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/yaml"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/base/exit"
@@ -43,6 +42,7 @@ type options struct {
 	noController bool
 	replicas     int
 	gates        string   // feature gates of the controller
+	namespaces   []string // that the controller manages; none means all
 	members      []string // ServiceAccounts of the operator, as NAMESPACE:SERVICEACCOUNT
 	upgrade      bool
 	downgrade    bool
@@ -63,6 +63,8 @@ func NewCmd(d *cli.Deps) *cobra.Command {
 
 It also installs an admission policy that lets an agent write only to its own Pod. It refuses if
 admission policies are off: by RBAC alone an agent could write to every Pod of its namespace.
+With --namespaces the controller has Roles there instead of a ClusterRole. Only the CRDs, admission
+policies, priority class and the ClusterRoles of members and readers are then for the whole cluster.
 Existing ScyllaDB clusters are not touched: the controller manages only StatefulSets with the label
 app.kubernetes.io/managed-by=kubectl-scylla. Running install again is safe.
 One CRD is shared with the Scylla Operator, and unchanged if another owner installed it. A CRD with
@@ -90,16 +92,18 @@ older one --allow-downgrade: no join with a permit, replacement or inject may be
 	f.StringVar(&o.gates, "feature-gates", "",
 		"BootstrapSynchronisation=true|false. false: barriers open at once and check nothing. Default: as before, "+
 			"otherwise true.")
+	f.StringSliceVar(&o.namespaces, "namespaces", nil,
+		"Namespaces to manage, with permissions there only. Default: all.")
+	_ = cmd.RegisterFlagCompletionFunc("namespaces", d.CompleteNamespaces)
 	f.BoolVar(&o.noController, "no-controller", false, "Do not install the controller's Deployment.")
 	f.StringSliceVar(&o.members, "operator-member", nil,
-		"NAMESPACE:SERVICEACCOUNT of ScyllaDBDatacenter Pods with our barrier, to grant its permissions. Can be "+
-			"repeated.")
+		"NAMESPACE:SERVICEACCOUNT of the operator's Pods with our barrier, to bind it. Can be repeated.")
 	f.BoolVar(&o.upgrade, "upgrade", false, "Replace a different installed version.")
 	f.BoolVar(&o.downgrade, "allow-downgrade", false,
 		"Replace a newer installed version, if no operation is in progress that this version could be unable "+
 			"to finish.")
 	f.BoolVarP(&o.yes, "yes", "y", false, cli.YesUsage)
-	f.StringVarP(&o.output, "output", "o", "", "Output format. yaml: print the objects, apply nothing.")
+	f.StringVarP(&o.output, "output", "o", "", "yaml: print the objects, apply nothing.")
 	_ = cmd.RegisterFlagCompletionFunc("output",
 		cobra.FixedCompletions([]string{"yaml"}, cobra.ShellCompDirectiveNoFileComp))
 	o.dryRun.AddFlag(cmd)
@@ -113,6 +117,8 @@ func (o *options) Complete(cmd *cobra.Command, _ []string) error {
 	if o.noController && !cmd.Flags().Changed("image") {
 		o.image = ""
 	}
+	slices.Sort(o.namespaces)
+	o.namespaces = slices.Compact(o.namespaces)
 	return nil
 }
 
@@ -137,6 +143,11 @@ func (o *options) Validate(cmd *cobra.Command) error {
 	}
 	if _, err := api.ParseFeatureGates(o.gates); err != nil {
 		return exit.Usagef("--feature-gates: %w", err)
+	}
+	for _, namespace := range o.namespaces {
+		if len(validation.IsDNS1123Label(namespace)) > 0 {
+			return exit.Usagef("invalid --namespaces=%q: must be names of namespaces, comma-separated", namespace)
+		}
 	}
 	for _, m := range o.members {
 		if namespace, account, ok := strings.Cut(m, ":"); !ok ||
@@ -184,9 +195,19 @@ func (o *options) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if err := o.refuseNamespaces(ctx, c); err != nil {
+		return err
+	}
+	former, err := o.former(ctx, c, objects)
+	if err != nil {
+		return err
+	}
 	if o.dryRun == cli.DryRunNone && !o.yes {
 		for _, u := range objects {
 			o.d.Say(Name(u) + "\n")
+		}
+		for _, u := range former {
+			o.d.Say(Name(u) + " (remove)\n")
 		}
 		if err := o.d.Confirm(ctx, fmt.Sprintf("Apply these %d objects to %s?", len(objects)-len(foreign), cfg.Host),
 			"yes"); err != nil {
@@ -212,6 +233,9 @@ func (o *options) Run(ctx context.Context) error {
 			return fmt.Errorf("print: %w", err)
 		}
 	}
+	if err := o.remove(ctx, c, former); err != nil {
+		return err
+	}
 	if o.dryRun != cli.DryRunNone || o.noController || !o.wait.Wait {
 		return nil
 	}
@@ -221,7 +245,7 @@ func (o *options) Run(ctx context.Context) error {
 // objects returns the objects to apply. The controller gets a gate only if it is off: on is its
 // default.
 func (o *options) objects() ([]*unstructured.Unstructured, error) {
-	options := manifests.Options{Image: o.image, Replicas: o.replicas, Version: o.version}
+	options := manifests.Options{Image: o.image, Replicas: o.replicas, Namespaces: o.namespaces, Version: o.version}
 	for _, m := range o.members {
 		namespace, account, _ := strings.Cut(m, ":")
 		options.OperatorMembers = append(options.OperatorMembers,
@@ -445,29 +469,4 @@ func (o *options) print(objects []*unstructured.Unstructured) error {
 		return fmt.Errorf("print: %w", err)
 	}
 	return nil
-}
-
-// Documents returns objects as a stream of YAML documents.
-func Documents(objects []*unstructured.Unstructured) ([]byte, error) {
-	var all []byte
-	for _, u := range objects {
-		b, err := yaml.Marshal(u.Object)
-		if err != nil {
-			return nil, fmt.Errorf("encode %s: %w", Name(u), err)
-		}
-		all = append(append(all, "---\n"...), b...)
-	}
-	if len(all) == 0 {
-		return nil, errors.New("no objects to print")
-	}
-	return all, nil
-}
-
-// Name returns an object's name as kubectl prints it: kind.group/name.
-func Name(u *unstructured.Unstructured) string {
-	kind := strings.ToLower(u.GetKind())
-	if g := u.GroupVersionKind().Group; g != "" {
-		kind += "." + g
-	}
-	return kind + "/" + u.GetName()
 }

@@ -14,7 +14,6 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -121,13 +120,7 @@ func (o *options) Run(ctx context.Context) error {
 		}
 	}
 	for _, u := range remove {
-		switch o.dryRun {
-		case cli.DryRunNone:
-			err = deleteAsSeen(ctx, c, u)
-		case cli.DryRunServer:
-			err = deleteAsSeen(ctx, c, u, client.DryRunAll)
-		}
-		if err != nil {
+		if err := install.Delete(ctx, c, u, o.dryRun); err != nil {
 			return err
 		}
 		if _, err := fmt.Fprintf(o.d.Streams.Out, "%s removed%s\n", install.Name(u), o.dryRun.Suffix()); err != nil {
@@ -156,7 +149,7 @@ func refuse(ctx context.Context, c client.Client) error {
 		return err
 	}
 	open = slices.DeleteFunc(open, func(s metav1.PartialObjectMetadata) bool { return cluster.OwnedByOperator(&s) })
-	guarded, clusters, err := withBarrier(ctx, c)
+	guarded, clusters, err := install.Guarded(ctx, c)
 	if err != nil {
 		return err
 	}
@@ -261,26 +254,6 @@ func namesOf(list []metav1.PartialObjectMetadata) []string {
 	return out
 }
 
-// withBarrier returns the StatefulSets with our barrier, and their clusters in the same order.
-func withBarrier(ctx context.Context, c client.Client) (guarded []string, clusters []cluster.Key, err error) {
-	sets := &unstructured.UnstructuredList{}
-	sets.SetGroupVersionKind(appsv1.SchemeGroupVersion.WithKind("StatefulSetList"))
-	if err := c.List(ctx, sets); err != nil {
-		return nil, nil, fmt.Errorf("list StatefulSets: %w", err)
-	}
-	for _, u := range sets.Items {
-		s := &appsv1.StatefulSet{}
-		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, s); err != nil {
-			return nil, nil, fmt.Errorf("decode StatefulSet %s/%s: %w", u.GetNamespace(), u.GetName(), err)
-		}
-		if s.Labels[api.LabelManagedBy] != api.ManagedByOperator && cluster.HasBarrier(&s.Spec.Template.Spec) {
-			guarded = append(guarded, s.Namespace+"/"+s.Name)
-			clusters = append(clusters, cluster.Key{Namespace: s.Namespace, Name: cluster.NameOf(s)})
-		}
-	}
-	return guarded, clusters, nil
-}
-
 // some returns the first names, because a complete list could fill the screen.
 func some(names []string) string {
 	const most = 3
@@ -309,6 +282,10 @@ func look(ctx context.Context, c client.Client) (remove []*unstructured.Unstruct
 			remove = append(remove, have)
 		}
 	}
+	inNamespaces, err := install.InNamespaces(ctx, c)
+	if err != nil {
+		return nil, nil, err
+	}
 	// The image has no effect here, but without one the Deployment would be missing.
 	objects, err := manifests.Objects(manifests.Options{Image: "none", Replicas: 2})
 	if err != nil {
@@ -316,29 +293,38 @@ func look(ctx context.Context, c client.Client) (remove []*unstructured.Unstruct
 	}
 	unlimited := ""              // a role that stays: then the policies that limit it stay
 	releases := map[string]int{} // of Helm, with the numbers of their objects
+	judge := func(have *unstructured.Unstructured) {
+		name := install.Name(have)
+		switch release := manifests.HelmRelease(have); {
+		case have.GetDeletionTimestamp() != nil:
+		case have.GetKind() == "CustomResourceDefinition":
+			stay = append(stay, name+" stays: all reports would be deleted with it")
+		case !manifests.Applied(have) || release != "":
+			if release != "" {
+				releases[release]++
+			} else {
+				stay = append(stay, name+" stays: not applied by kubectl scylla install")
+			}
+			if have.GetName() == manifests.MemberRole || have.GetName() == manifests.OperatorMemberRole {
+				unlimited = name
+			}
+		case unlimited != "" && strings.HasPrefix(have.GetKind(), "ValidatingAdmissionPolicy"):
+			stay = append(stay, name+" stays: it limits "+unlimited)
+		default:
+			remove = append(remove, have)
+		}
+	}
+	for _, have := range inNamespaces {
+		judge(have)
+	}
 	for _, u := range slices.Backward(objects) {
 		have := &unstructured.Unstructured{}
 		have.SetGroupVersionKind(u.GroupVersionKind())
-		err := c.Get(ctx, client.ObjectKeyFromObject(u), have)
-		switch {
-		case apierrors.IsNotFound(err) || meta.IsNoMatchError(err) || err == nil && have.GetDeletionTimestamp() != nil:
-		case err != nil:
+		switch err := c.Get(ctx, client.ObjectKeyFromObject(u), have); {
+		case err == nil:
+			judge(have)
+		case !apierrors.IsNotFound(err) && !meta.IsNoMatchError(err):
 			return nil, nil, fmt.Errorf("read %s: %w", install.Name(u), err)
-		case u.GetKind() == "CustomResourceDefinition":
-			stay = append(stay, install.Name(u)+" stays: all reports would be deleted with it")
-		case !manifests.Applied(have) || manifests.HelmRelease(have) != "":
-			if release := manifests.HelmRelease(have); release != "" {
-				releases[release]++
-			} else {
-				stay = append(stay, install.Name(u)+" stays: not applied by kubectl scylla install")
-			}
-			if u.GetName() == manifests.MemberRole || u.GetName() == manifests.OperatorMemberRole {
-				unlimited = install.Name(u)
-			}
-		case unlimited != "" && strings.HasPrefix(u.GetKind(), "ValidatingAdmissionPolicy"):
-			stay = append(stay, install.Name(u)+" stays: it limits "+unlimited)
-		default:
-			remove = append(remove, have)
 		}
 	}
 	for _, release := range slices.Sorted(maps.Keys(releases)) {
@@ -346,15 +332,4 @@ func look(ctx context.Context, c client.Client) (remove []*unstructured.Unstruct
 			releases[release], release))
 	}
 	return remove, stay, nil
-}
-
-// deleteAsSeen deletes an object unless another one with the same name has replaced it.
-func deleteAsSeen(ctx context.Context, c client.Client, u *unstructured.Unstructured,
-	opts ...client.DeleteOption) error {
-	uid := u.GetUID()
-	opts = append(opts, client.Preconditions{UID: &uid}, client.PropagationPolicy(metav1.DeletePropagationBackground))
-	if err := client.IgnoreNotFound(c.Delete(ctx, u, opts...)); err != nil {
-		return fmt.Errorf("remove %s: %w", install.Name(u), err)
-	}
-	return nil
 }

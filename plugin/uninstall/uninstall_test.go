@@ -28,9 +28,9 @@ import (
 )
 
 // installed is an API server with everything that install applies. Somebody else has applied the ClusterRole changed; helm: a release of Helm has all.
-func installed(t *testing.T, changed string) client.Client {
+func installed(t *testing.T, changed string, namespaces ...string) client.Client {
 	t.Helper()
-	objects, err := manifests.Objects(manifests.Options{Image: "x", Replicas: 2})
+	objects, err := manifests.Objects(manifests.Options{Image: "x", Replicas: 2, Namespaces: namespaces})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -45,7 +45,7 @@ func installed(t *testing.T, changed string) client.Client {
 			u.SetAnnotations(map[string]string{"meta.helm.sh/release-name": "r", "meta.helm.sh/release-namespace": "n"})
 		}
 		u.SetManagedFields(managed)
-		there[u.GetKind()+u.GetName()] = u
+		there[u.GetKind()+strings.TrimPrefix(u.GetNamespace(), manifests.Namespace)+u.GetName()] = u
 	}
 	return fake.NewClientBuilder().WithScheme(runtime.NewScheme()).WithInterceptorFuncs(interceptor.Funcs{
 		Get: func(_ context.Context, _ client.WithWatch, key client.ObjectKey, obj client.Object, _ ...client.GetOption) error {
@@ -57,7 +57,15 @@ func installed(t *testing.T, changed string) client.Client {
 			u.Object = have.DeepCopy().Object
 			return nil
 		},
-		List: func(context.Context, client.WithWatch, client.ObjectList, ...client.ListOption) error { return nil },
+		List: func(_ context.Context, _ client.WithWatch, list client.ObjectList, _ ...client.ListOption) error {
+			all := list.(*unstructured.UnstructuredList)
+			for _, u := range there {
+				if u.GetKind()+"List" == all.GetKind() {
+					all.Items = append(all.Items, *u)
+				}
+			}
+			return nil
+		},
 	}).Build()
 }
 
@@ -122,6 +130,26 @@ func TestNoHarm47WhatControllersElsewhereHaveHere(t *testing.T) {
 }
 
 const helm = "helm"
+
+// The roles in the namespaces of the controller go first, and are in no list of objects that an installation without them has.
+func TestRolesInNamespacesAreRemoved(t *testing.T) {
+	remove, _, err := look(t.Context(), installed(t, "", "a", "b"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var found []string
+	for _, u := range remove[:min(4, len(remove))] {
+		found = append(found, u.GetKind()+" "+u.GetNamespace()+"/"+u.GetName())
+	}
+	slices.Sort(found)
+	const role = "/kubectl-scylla-controller-in-namespace"
+	if want := []string{"Role a" + role, "Role b" + role, "RoleBinding a" + role, "RoleBinding b" + role}; !slices.Equal(found, want) {
+		t.Errorf("first %q, want %q", found, want)
+	}
+	if remove, stay, err := look(t.Context(), installed(t, helm, "a")); err != nil || len(remove) > 0 || len(stay) != 3 {
+		t.Errorf("of Helm: %v, %v, %q", err, remove, stay)
+	}
+}
 
 // What Helm has taken over stays, although install applied it once: Helm would not create it again.
 func TestObjectsOfHelmStay(t *testing.T) {

@@ -12,7 +12,9 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"strings"
 
+	appsv1 "k8s.io/api/apps/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/yaml"
@@ -22,6 +24,13 @@ import (
 
 // Namespace is the controller's namespace.
 const Namespace = "kubectl-scylla"
+
+// ControllerRole is the ClusterRole of the controller, and its ClusterRoleBinding. With
+// Options.Namespaces, each of these namespaces has a Role and a RoleBinding NamespaceRole instead.
+const (
+	ControllerRole = "kubectl-scylla-controller"
+	NamespaceRole  = "kubectl-scylla-controller-in-namespace"
+)
 
 // Canary is the admission policy that denies all users the creation of the namespace with the
 // policy's name. It shows install whether policies are enforced.
@@ -47,6 +56,8 @@ type Options struct {
 	Image string
 	// Replicas of the controller; default one. One is active, the others wait for its Lease.
 	Replicas int
+	// Namespaces that the controller manages; none means all.
+	Namespaces []string
 	// ControllerArgs are added to the controller's command line.
 	ControllerArgs []string
 	// OperatorMembers are ServiceAccounts of the Scylla Operator's Pods that get
@@ -88,8 +99,12 @@ func Objects(o Options) ([]*unstructured.Unstructured, error) {
 	for _, m := range o.OperatorMembers {
 		objs = append(objs, operatorMember(m))
 	}
-	out := objs[:0]
+	var out []*unstructured.Unstructured
 	for _, u := range objs {
+		if u.GetName() == ControllerRole && strings.HasPrefix(u.GetKind(), "ClusterRole") && len(o.Namespaces) > 0 {
+			out = append(out, inNamespaces(u, o.Namespaces)...)
+			continue
+		}
 		label(u)
 		if u.GetKind() == "Namespace" && o.Version != "" {
 			u.SetAnnotations(map[string]string{VersionAnnotation: o.Version})
@@ -111,6 +126,39 @@ func Objects(o Options) ([]*unstructured.Unstructured, error) {
 		out = append(out, u)
 	}
 	return out, nil
+}
+
+// inNamespaces returns a Role for each namespace with the rules of a ClusterRole, or a RoleBinding
+// with the subjects of a ClusterRoleBinding.
+func inNamespaces(u *unstructured.Unstructured, namespaces []string) []*unstructured.Unstructured {
+	var all []*unstructured.Unstructured
+	for _, namespace := range namespaces {
+		r := u.DeepCopy()
+		r.SetKind(strings.TrimPrefix(u.GetKind(), "Cluster"))
+		r.SetNamespace(namespace)
+		r.SetName(NamespaceRole)
+		if ref, ok := r.Object["roleRef"].(map[string]any); ok {
+			ref["kind"], ref["name"] = "Role", NamespaceRole
+		}
+		label(r)
+		all = append(all, r)
+	}
+	return all
+}
+
+// FlagNamespaces begins the controller's argument with its namespaces.
+const FlagNamespaces = "--namespaces="
+
+// Namespaces returns the namespaces that an installed controller manages; none means all.
+func Namespaces(controller *appsv1.Deployment) []string {
+	for i := range controller.Spec.Template.Spec.Containers {
+		for _, a := range controller.Spec.Template.Spec.Containers[i].Args {
+			if list, ok := strings.CutPrefix(a, FlagNamespaces); ok && list != "" {
+				return strings.Split(list, ",")
+			}
+		}
+	}
+	return nil
 }
 
 // operatorMember binds OperatorMemberRole to a ServiceAccount, in its namespace.
@@ -142,6 +190,9 @@ func controls(u *unstructured.Unstructured, o Options) error {
 	c := containers[0].(map[string]any)
 	c["image"] = o.Image
 	args, _ := c["args"].([]any)
+	if len(o.Namespaces) > 0 {
+		args = append(args, FlagNamespaces+strings.Join(o.Namespaces, ","))
+	}
 	for _, a := range o.ControllerArgs {
 		args = append(args, a)
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -44,6 +45,66 @@ func TestReplicasHaveABudget(t *testing.T) {
 		if replicas != tc.replicas || kinds["PodDisruptionBudget"] != tc.budgets || kinds["PriorityClass"] != tc.priority {
 			t.Errorf("%s: %s replicas, %v", name, replicas, kinds)
 		}
+	}
+}
+
+// TestNamespacesHaveRoles: with namespaces, the controller has no ClusterRole. A Role in each of them has the rules, and the role of its own namespace stays.
+func TestNamespacesHaveRoles(t *testing.T) {
+	named := func(o Options) map[string]*unstructured.Unstructured {
+		objects, err := Objects(o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all := map[string]*unstructured.Unstructured{}
+		for _, u := range objects {
+			all[u.GetKind()+" "+u.GetNamespace()+"/"+u.GetName()] = u
+		}
+		return all
+	}
+	everywhere, some := named(Options{Image: "x"}), named(Options{Image: "x", Namespaces: []string{"a", "b"}})
+	for _, kind := range []string{"Role", "RoleBinding"} {
+		cluster := "Cluster" + kind + " /" + ControllerRole
+		if everywhere[cluster] == nil || some[cluster] != nil {
+			t.Errorf("%s: everywhere %v, in two namespaces %v", cluster, everywhere[cluster], some[cluster])
+		}
+		delete(everywhere, cluster)
+		for _, namespace := range []string{"a", "b"} {
+			key := kind + " " + namespace + "/" + NamespaceRole
+			r := some[key]
+			if r == nil || r.GetLabels()[PartOfLabel] != FieldOwner {
+				t.Fatalf("%s: %v", key, r)
+			}
+			delete(some, key)
+			want := named(Options{Image: "x"})[cluster]
+			if diff := cmp.Diff(want.Object["rules"], r.Object["rules"]); diff != "" {
+				t.Errorf("%s (-ClusterRole +Role):\n%s", key, diff)
+			}
+			if diff := cmp.Diff(want.Object["subjects"], r.Object["subjects"]); diff != "" {
+				t.Errorf("%s (-ClusterRoleBinding +RoleBinding):\n%s", key, diff)
+			}
+			ref, bound := r.Object["roleRef"].(map[string]any)
+			if bound != (kind == "RoleBinding") || bound && (ref["kind"] != "Role" || ref["name"] != NamespaceRole) {
+				t.Errorf("%s refers to %v", key, ref)
+			}
+		}
+	}
+	const controller = "Deployment " + Namespace + "/" + ControllerRole
+	for name, tc := range map[string]struct {
+		u    *unstructured.Unstructured
+		want []string
+	}{"everywhere": {everywhere[controller], nil}, "two": {some[controller], []string{"a", "b"}}} {
+		d := &appsv1.Deployment{}
+		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(tc.u.Object, d); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(tc.want, Namespaces(d)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+	delete(everywhere, controller)
+	delete(some, controller)
+	if diff := cmp.Diff(everywhere, some); diff != "" {
+		t.Errorf("other objects (-everywhere +in two namespaces):\n%s", diff)
 	}
 }
 

@@ -4,9 +4,11 @@ package preflight
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/cluster"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/words"
 )
 
@@ -44,10 +46,10 @@ func (c *checker) kinds() {
 		case len(k.Served) == 0 && c.in.Pre: // install creates it
 		case len(k.Served) == 0:
 			c.add("kinds", k.Name, Failed, words.New(words.KindMissing, "kind", k.Name),
-				words.New(words.StepInstall).Do(words.Scylla("", "install")))
+				words.New(words.StepInstall).Do(c.install()))
 		case !slices.Contains(k.Served, served):
 			c.add("kinds", k.Name, Failed, words.New(words.KindNotServed, "kind", k.Name, "served", k.Served, "wanted",
-				served), words.New(words.StepUpgrade).Do(words.Scylla("", "install", "--upgrade")))
+				served), words.New(words.StepUpgrade).Do(c.install("--upgrade")))
 		default:
 			c.add("kinds", k.Name, OK, words.New(words.KindServed, "version", served))
 		}
@@ -74,7 +76,7 @@ func (c *checker) rights() {
 				words.New(words.StepAskRights))
 		case !a.Allowed && a.Who == TheController:
 			c.add("rights", subject, Failed, words.New(words.RightMissing, "right", a.Right, "for", a.For),
-				words.New(words.StepInstall).Do(words.Scylla("", "install")))
+				words.New(words.StepInstall).Do(c.install()))
 		case !a.Allowed:
 			c.add("rights", subject, Failed, words.New(words.RightMissing, "right", a.Right, "for", a.For),
 				words.New(words.StepBind, "account", a.Who).Do(
@@ -172,7 +174,7 @@ func (c *checker) denials() {
 			c.add("admission", subject, Unknown, words.New(words.CannotTell, "why", d.Err))
 		case !d.Denied:
 			c.add("admission", subject, Failed, words.New(words.WriteNotDenied, "pod", d.Pod),
-				words.New(words.StepInstallPolicy).Do(words.Scylla("", "install", "--upgrade")))
+				words.New(words.StepInstallPolicy).Do(c.install("--upgrade")))
 		default:
 			c.add("admission", subject, OK, words.New(words.WriteDenied))
 		}
@@ -181,7 +183,7 @@ func (c *checker) denials() {
 
 func (c *checker) policy() {
 	for _, a := range c.in.Admission {
-		install := words.New(words.StepInstallPolicy).Do(words.Scylla("", "install"))
+		install := words.New(words.StepInstallPolicy).Do(c.install())
 		switch {
 		case a.Err != "":
 			c.add("admission", a.Name, Unknown, words.New(words.CannotTell, "why", a.Err))
@@ -205,11 +207,50 @@ func (c *checker) controller() {
 		c.add("controller", "", Unknown, words.New(words.CannotTell, "why", c.in.ControllerErr))
 	case d == nil:
 		c.add("controller", "", Failed, words.New(words.ControllerMissing),
-			words.New(words.StepInstall).Do(words.Scylla("", "install")))
+			words.New(words.StepInstall).Do(c.install()))
 	case d.Status.AvailableReplicas == 0:
 		c.add("controller", "", Failed, words.New(words.ControllerNotReady, "replicas", d.Status.Replicas), logs)
 	default:
 		c.add("controller", "", OK, words.New(words.ControllerRuns, "replicas", d.Status.AvailableReplicas))
+	}
+}
+
+// install returns the command that installs for the namespaces of the controller.
+func (c *checker) install(flags ...string) words.Command {
+	if len(c.in.Namespaces) > 0 {
+		flags = append(flags, "--namespaces="+strings.Join(c.in.Namespaces, ","))
+	}
+	return words.Scylla("", append([]string{"install"}, flags...)...)
+}
+
+// ManagedIn returns the namespaces in which the controller needs its permissions, of this one or,
+// if it is empty, of all.
+func (in *Input) ManagedIn(namespace string) []string {
+	switch {
+	case len(in.Namespaces) == 0:
+		return []string{namespace}
+	case namespace == "":
+		return in.Namespaces
+	case slices.Contains(in.Namespaces, namespace):
+		return []string{namespace}
+	}
+	return nil
+}
+
+// unmanaged finds StatefulSets of ours in namespaces that the controller does not manage.
+func (c *checker) unmanaged() {
+	var missing []string
+	for i := range c.in.StatefulSets {
+		if s := &c.in.StatefulSets[i]; cluster.Managed(s) && len(c.in.ManagedIn(s.Namespace)) == 0 &&
+			!slices.Contains(missing, s.Namespace) {
+			missing = append(missing, s.Namespace)
+		}
+	}
+	for _, namespace := range missing {
+		all := slices.Sorted(slices.Values(slices.Concat(c.in.Namespaces, missing)))
+		c.add("controller", "namespace "+namespace, Failed,
+			words.New(words.NamespaceNotManaged, "namespaces", c.in.Namespaces), words.New(words.StepManage).Do(
+				words.Scylla("", "install", "--namespaces="+strings.Join(all, ","))))
 	}
 }
 
@@ -241,7 +282,7 @@ func (c *checker) versions() {
 	if c.in.Installed != "" && c.in.Installed != c.in.Version {
 		c.add("versions", "", Warning, words.New(words.VersionsDiffer, "plugin", c.in.Version, "installed",
 			c.in.Installed),
-			words.New(words.StepUpgrade).Do(words.Scylla("", "install", "--upgrade")))
+			words.New(words.StepUpgrade).Do(c.install("--upgrade")))
 	}
 	image := agentOf(c.in.Controller)
 	for i := range c.in.StatefulSets {

@@ -90,6 +90,8 @@ type Input struct {
 	Controller    *appsv1.Deployment
 	ControllerErr string
 	Lease         *coordinationv1.Lease
+	// Namespaces that the controller manages; none means all.
+	Namespaces []string
 	// Now is the local time, Skew the local clock minus the API server's; SkewKnown is false if the
 	// server sent no time.
 	Now       time.Time
@@ -138,6 +140,7 @@ func Check(in *Input) []Result {
 		c.policy()
 		c.denials()
 		c.controller()
+		c.unmanaged()
 		c.lease()
 		c.versions()
 	}

@@ -102,6 +102,56 @@ func said(in *preflight.Input) []words.Code {
 	return all
 }
 
+// The controller needs its permissions in its namespaces only, and no printed command gives it more.
+func TestTheControllerOfSomeNamespaces(t *testing.T) {
+	for name, tc := range map[string]struct {
+		managed []string
+		checked string // empty: all namespaces
+		want    []string
+	}{
+		"all, all":     {nil, "", []string{""}},
+		"all, one":     {nil, "demo", []string{"demo"}},
+		"two, all":     {[]string{"a", "demo"}, "", []string{"a", "demo"}},
+		"two, one":     {[]string{"a", "demo"}, "demo", []string{"demo"}},
+		"two, another": {[]string{"a", "demo"}, "b", nil},
+	} {
+		in := &preflight.Input{Namespaces: tc.managed}
+		if got := in.ManagedIn(tc.checked); !slices.Equal(got, tc.want) {
+			t.Errorf("%s: %q, want %q", name, got, tc.want)
+		}
+	}
+	step := func(plant func(*preflight.Input)) string {
+		in := well()
+		in.Namespaces = []string{"a", "demo"}
+		plant(in)
+		var all []string
+		for _, r := range preflight.Check(in) {
+			if r.State != preflight.OK {
+				all = append(all, string(r.Text.Code)+": "+words.Text(r.Step))
+			}
+		}
+		return strings.Join(all, "\n")
+	}
+	for name, tc := range map[string]struct {
+		plant func(*preflight.Input)
+		want  string
+	}{
+		"nothing is wrong": {func(*preflight.Input) {}, ""},
+		"another version": {func(in *preflight.Input) { in.Installed = "v0.9.0" },
+			"VersionsDiffer: install the same version of both: kubectl scylla install --upgrade --namespaces=a,demo"},
+		"no controller":     {func(in *preflight.Input) { in.Controller = nil }, "ControllerMissing: install it: kubectl scylla install --namespaces=a,demo"},
+		"another namespace": {func(in *preflight.Input) { in.Namespaces = []string{"z", "a"} }, "NamespaceNotManaged: add the namespace: kubectl scylla install --namespaces=a,demo,z"},
+		"a StatefulSet that is not ours": {func(in *preflight.Input) {
+			in.Namespaces = []string{"a"}
+			in.StatefulSets, in.PDBs = nil, nil
+		}, ""},
+	} {
+		if got := step(tc.plant); got != tc.want {
+			t.Errorf("%s: %q, want %q", name, got, tc.want)
+		}
+	}
+}
+
 // Each planted fault gives a result of its own, with a sentence and a step, and no other result.
 func TestEachFaultHasItsLine(t *testing.T) {
 	scylla := func(in *preflight.Input) *corev1.Container {
@@ -154,6 +204,7 @@ func TestEachFaultHasItsLine(t *testing.T) {
 		"policies may not be read":    {func(in *preflight.Input) { in.Admission[1].Err = "forbidden" }, words.CannotTell, preflight.Unknown},
 		"no controller":               {func(in *preflight.Input) { in.Controller = nil }, words.ControllerMissing, preflight.Failed},
 		"controller down":             {func(in *preflight.Input) { in.Controller.Status.AvailableReplicas = 0 }, words.ControllerNotReady, preflight.Failed},
+		"a namespace of nobody":       {func(in *preflight.Input) { in.Namespaces = []string{"other"} }, words.NamespaceNotManaged, preflight.Failed},
 		"no leader":                   {func(in *preflight.Input) { in.Lease = nil }, words.LeaseMissing, preflight.Failed},
 		"leader silent":               {func(in *preflight.Input) { in.Lease.Spec.RenewTime = &old }, words.LeaseOld, preflight.Failed},
 		"another version":             {func(in *preflight.Input) { in.Installed = "v0.9.0" }, words.VersionsDiffer, preflight.Warning},

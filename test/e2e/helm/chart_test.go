@@ -127,7 +127,11 @@ func byName(t *testing.T, documents string) map[string]map[string]any {
 		delete(annotations, "helm.sh/resource-policy")
 		delete(annotations, manifests.VersionAnnotation)
 		u.SetAnnotations(annotations)
-		all[u.GetKind()+"/"+u.GetName()] = u.Object
+		key := u.GetKind() + "/" + u.GetName()
+		if u.GetName() == manifests.NamespaceRole {
+			key += " in " + u.GetNamespace()
+		}
+		all[key] = u.Object
 	}
 	return all
 }
@@ -147,7 +151,7 @@ func TestChartIsWhatInstallApplies(t *testing.T) {
 			flags: []string{"--image=localhost/scylla-agent@sha256:" + strings.Repeat("0a", 32)}},
 		"replicas":       {values: "replicas: 3", flags: []string{"--replicas=3"}},
 		"the gate":       {values: "featureGates: {BootstrapSynchronisation: false}", flags: []string{"--feature-gates=BootstrapSynchronisation=false"}},
-		"namespaces":     {values: "namespaces: [a, b]", args: []string{"--namespaces=a,b"}},
+		"namespaces":     {values: "namespaces: [a, b]", flags: []string{"--namespaces=a,b"}},
 		"policy":         {values: "policy: {stabilisation: 1m30s, maxPermits: 2}", args: []string{"--stabilisation=1m30s", "--max-permits=2"}},
 		"the operator's": {values: "scyllaOperator: true", less: "CustomResourceDefinition/" + shared},
 		"monitoring": {values: "monitoring: {enabled: true, labels: {release: prometheus}}", more: []string{"podmonitors.yaml", "prometheusrule.yaml"},
