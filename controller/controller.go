@@ -139,6 +139,10 @@ func newManager(cfg *rest.Config, v validated, progress *kube.Progress, keeper *
 	if err != nil {
 		return nil, err
 	}
+	served := metricsserver.Options{BindAddress: v.MetricsBindAddress}
+	if v.MetricsSecure {
+		served.SecureServing, served.FilterProvider = true, metrics.Secured(v.Clock)
+	}
 	return ctrl.NewManager(cfg, ctrl.Options{
 		Scheme: held.Scheme,
 		Logger: logr.FromSlogHandler(v.Log.Handler()),
@@ -149,7 +153,7 @@ func newManager(cfg *rest.Config, v validated, progress *kube.Progress, keeper *
 		},
 		Client: client.Options{
 			Cache: &client.CacheOptions{DisableFor: []client.Object{&eventsv1.Event{}}}},
-		Metrics:                metricsserver.Options{BindAddress: v.MetricsBindAddress},
+		Metrics:                served,
 		HealthProbeBindAddress: v.HealthProbeBindAddress,
 
 		LeaderElection:                      v.LeaderElect,

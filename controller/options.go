@@ -36,6 +36,8 @@ type Options struct {
 	LeaseDuration, RenewDeadline, RetryPeriod time.Duration
 	// MetricsBindAddress and HealthProbeBindAddress are host:port; "0" or empty turns them off.
 	MetricsBindAddress, HealthProbeBindAddress string
+	// MetricsSecure serves metrics over TLS, to accounts that may get them.
+	MetricsSecure bool
 	// ViewBindAddress is where views are served over TLS, host:port; "0" or empty serves none.
 	// PodIP is the address at which reporters reach it. It is empty outside a cluster: then the
 	// Lease has no address.
@@ -95,6 +97,9 @@ func (o *Options) AddFlags(fs *pflag.FlagSet) {
 		"how often the Lease is renewed or checked")
 	fs.StringVar(&o.MetricsBindAddress, "metrics-bind-address", o.MetricsBindAddress,
 		`address of /metrics; "0" for none`)
+	fs.BoolVar(&o.MetricsSecure, "metrics-secure", o.MetricsSecure,
+		"serve /metrics over TLS with a self-signed certificate, only to accounts that can get the non-resource URL "+
+			"/metrics; requires ClusterRole system:auth-delegator")
 	fs.StringVar(&o.HealthProbeBindAddress, "health-probe-bind-address", o.HealthProbeBindAddress,
 		`address of /healthz and /readyz; "0" for none`)
 	fs.StringVar(&o.ViewBindAddress, "view-bind-address", o.ViewBindAddress,

@@ -43,6 +43,7 @@ type options struct {
 	replicas     int
 	gates        string   // feature gates of the controller
 	namespaces   []string // that the controller manages; none means all
+	secure       bool     // metrics of the controller
 	members      []string // ServiceAccounts of the operator, as NAMESPACE:SERVICEACCOUNT
 	upgrade      bool
 	downgrade    bool
@@ -95,6 +96,9 @@ older one --allow-downgrade: no join with a permit, replacement or inject may be
 	f.StringSliceVar(&o.namespaces, "namespaces", nil,
 		"Namespaces to manage, with permissions there only. Default: all.")
 	_ = cmd.RegisterFlagCompletionFunc("namespaces", d.CompleteNamespaces)
+	f.BoolVar(&o.secure, "metrics-secure", false,
+		"Serve the controller's metrics over TLS to accounts that can get them. Prometheus needs the settings of "+
+			"docs/monitoring.md.")
 	f.BoolVar(&o.noController, "no-controller", false, "Do not install the controller's Deployment.")
 	f.StringSliceVar(&o.members, "operator-member", nil,
 		"NAMESPACE:SERVICEACCOUNT of the operator's Pods with our barrier, to bind it. Can be repeated.")
@@ -108,7 +112,7 @@ older one --allow-downgrade: no join with a permit, replacement or inject may be
 		cobra.FixedCompletions([]string{"yaml"}, cobra.ShellCompDirectiveNoFileComp))
 	o.dryRun.AddFlag(cmd)
 	o.wait.AddFlags(cmd, "the controller leads")
-	cli.Rarely(cmd, "allow-downgrade", "allow-floating-tag")
+	cli.Rarely(cmd, "allow-downgrade", "allow-floating-tag", "metrics-secure")
 	return cmd
 }
 
@@ -134,8 +138,8 @@ func (o *options) Validate(cmd *cobra.Command) error {
 		return exit.Usagef("--image cannot be used with --no-controller")
 	case o.replicas < 1:
 		return exit.Usagef("invalid --replicas=%d: must be 1 or more, or use --no-controller", o.replicas)
-	case o.noController && cmd.Flags().Changed("replicas"):
-		return exit.Usagef("--replicas cannot be used with --no-controller")
+	case o.noController && (cmd.Flags().Changed("replicas") || o.secure):
+		return exit.Usagef("--replicas and --metrics-secure cannot be used with --no-controller")
 	case o.output != "" && o.output != "yaml":
 		return exit.Usagef("unknown output format %q: use yaml", o.output)
 	case o.output != "" && o.dryRun == cli.DryRunServer:
@@ -195,30 +199,13 @@ func (o *options) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := o.refuseNamespaces(ctx, c); err != nil {
-		return err
-	}
 	former, err := o.former(ctx, c, objects)
 	if err != nil {
 		return err
 	}
-	if o.dryRun == cli.DryRunNone && !o.yes {
-		for _, u := range objects {
-			o.d.Say(Name(u) + "\n")
-		}
-		for _, u := range former {
-			o.d.Say(Name(u) + " (remove)\n")
-		}
-		if err := o.d.Confirm(ctx, fmt.Sprintf("Apply these %d objects to %s?", len(objects)-len(foreign), cfg.Host),
-			"yes"); err != nil {
-			return err
-		}
-	}
-	before := o.d.Clock.Now()
-	if o.dryRun == cli.DryRunNone {
-		if err := o.refuseWithoutPolicies(ctx, c, objects); err != nil {
-			return err
-		}
+	before, err := o.begin(ctx, c, cfg.Host, objects, former, len(foreign))
+	if err != nil {
+		return err
 	}
 	for _, u := range objects {
 		done := "applied" + o.dryRun.Suffix()
@@ -242,10 +229,33 @@ func (o *options) Run(ctx context.Context) error {
 	return o.untilItLeads(ctx, c, before)
 }
 
+// begin asks for confirmation and checks that admission policies are enforced, unless it is a dry
+// run. It returns the time after which the controller must lead.
+func (o *options) begin(ctx context.Context, c client.Client, host string,
+	objects, former []*unstructured.Unstructured, unchanged int) (time.Time, error) {
+	if o.dryRun != cli.DryRunNone {
+		return time.Time{}, nil
+	}
+	if !o.yes {
+		for _, u := range objects {
+			o.d.Say(Name(u) + "\n")
+		}
+		for _, u := range former {
+			o.d.Say(Name(u) + " (remove)\n")
+		}
+		if err := o.d.Confirm(ctx, fmt.Sprintf("Apply these %d objects to %s?", len(objects)-unchanged, host),
+			"yes"); err != nil {
+			return time.Time{}, err
+		}
+	}
+	return o.d.Clock.Now(), o.refuseWithoutPolicies(ctx, c, objects)
+}
+
 // objects returns the objects to apply. The controller gets a gate only if it is off: on is its
 // default.
 func (o *options) objects() ([]*unstructured.Unstructured, error) {
-	options := manifests.Options{Image: o.image, Replicas: o.replicas, Namespaces: o.namespaces, Version: o.version}
+	options := manifests.Options{Image: o.image, Replicas: o.replicas, Namespaces: o.namespaces,
+		MetricsSecure: o.secure, Version: o.version}
 	for _, m := range o.members {
 		namespace, account, _ := strings.Cut(m, ":")
 		options.OperatorMembers = append(options.OperatorMembers,
@@ -337,7 +347,10 @@ func (o *options) look(ctx context.Context, c client.Client, objects []*unstruct
 			}
 		}
 	}
-	return foreign, narrower
+	if narrower != nil {
+		return nil, narrower
+	}
+	return foreign, o.refuseNamespaces(ctx, c)
 }
 
 // policiesOff refuses: with RBAC alone a member could write to every Pod of its namespace.

@@ -116,8 +116,8 @@ func (o *options) former(ctx context.Context, c client.Client, objects []*unstru
 		o.d.Warn("this lets the controller manage all namespaces, not only %s: to keep that, add %s%s",
 			strings.Join(managed, ", "), manifests.FlagNamespaces, strings.Join(managed, ","))
 	}
-	for _, of := range [][2]string{{"ClusterRoleBinding", manifests.ControllerRole},
-		{"ClusterRole", manifests.ControllerRole}} {
+	for _, of := range [][2]string{{"ClusterRoleBinding", manifests.MetricsBinding},
+		{"ClusterRoleBinding", manifests.ControllerRole}, {"ClusterRole", manifests.ControllerRole}} {
 		u := &unstructured.Unstructured{}
 		u.SetGroupVersionKind(rbacv1.SchemeGroupVersion.WithKind(of[0]))
 		switch err := c.Get(ctx, client.ObjectKey{Name: of[1]}, u); {

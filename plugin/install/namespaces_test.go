@@ -29,9 +29,9 @@ import (
 )
 
 // installed is an API server with the roles that an installation for these namespaces has applied; owner is their field manager.
-func installed(t *testing.T, owner string, namespaces ...string) client.Client {
+func installed(t *testing.T, owner string, secure bool, namespaces ...string) client.Client {
 	t.Helper()
-	objects, err := (&options{namespaces: namespaces}).objects()
+	objects, err := (&options{namespaces: namespaces, secure: secure}).objects()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -59,6 +59,7 @@ func TestAnotherInstallationTakesRolesAway(t *testing.T) {
 	)
 	for name, tc := range map[string]struct {
 		was, is []string
+		secure  bool // metrics, before
 		owner   string
 		dryRun  cli.DryRunFlag
 		removes string // in this order
@@ -73,6 +74,7 @@ func TestAnotherInstallationTakesRolesAway(t *testing.T) {
 		"two to all": {was: []string{"a", "b"}, removes: binding + "a, " + binding + "b, " + role + "a, " + role + "b",
 			warns: "all namespaces, not only a, b: to keep that, add --namespaces=a,b"},
 		"of another owner":   {is: []string{"a"}, owner: "kubectl", removes: everywhere, stays: true},
+		"secure metrics":     {secure: true, removes: "clusterrolebinding.rbac.authorization.k8s.io/kubectl-scylla-controller-metrics"},
 		"its own is managed": {was: []string{"kubectl-scylla"}, is: []string{"a"}, removes: binding + "kubectl-scylla, " + role + "kubectl-scylla"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -84,7 +86,7 @@ func TestAnotherInstallationTakesRolesAway(t *testing.T) {
 				tc.dryRun = cli.DryRunNone
 			}
 			var deleted []string
-			c := interceptor.NewClient(installed(t, tc.owner, tc.was...).(client.WithWatch), interceptor.Funcs{
+			c := interceptor.NewClient(installed(t, tc.owner, tc.secure, tc.was...).(client.WithWatch), interceptor.Funcs{
 				Delete: func(ctx context.Context, c client.WithWatch, obj client.Object, opts ...client.DeleteOption) error {
 					o := (&client.DeleteOptions{}).ApplyOptions(opts)
 					if o.Preconditions == nil || o.Preconditions.UID == nil {

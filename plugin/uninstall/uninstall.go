@@ -263,9 +263,10 @@ func some(names []string) string {
 	return strings.Join(names, ", ")
 }
 
-// look returns the objects to remove, last applied first, and the remaining ones with the reason.
-func look(ctx context.Context, c client.Client) (remove []*unstructured.Unstructured, stay []string, err error) {
-	// Bindings of --operator-member first: they have no effect without their role.
+// operatorMembers returns the bindings of --operator-member to remove, and the remaining ones with
+// the reason.
+func operatorMembers(ctx context.Context, c client.Client) (remove []*unstructured.Unstructured, stay []string,
+	err error) {
 	bindings := &unstructured.UnstructuredList{}
 	bindings.SetGroupVersionKind(rbacv1.SchemeGroupVersion.WithKind("RoleBindingList"))
 	if err := c.List(ctx, bindings, client.MatchingLabels{manifests.PartOfLabel: manifests.FieldOwner}); err != nil {
@@ -282,12 +283,21 @@ func look(ctx context.Context, c client.Client) (remove []*unstructured.Unstruct
 			remove = append(remove, have)
 		}
 	}
+	return remove, stay, nil
+}
+
+// look returns the objects to remove, last applied first, and the remaining ones with the reason.
+func look(ctx context.Context, c client.Client) (remove []*unstructured.Unstructured, stay []string, err error) {
+	// Bindings of --operator-member first: they have no effect without their role.
+	if remove, stay, err = operatorMembers(ctx, c); err != nil {
+		return nil, nil, err
+	}
 	inNamespaces, err := install.InNamespaces(ctx, c)
 	if err != nil {
 		return nil, nil, err
 	}
 	// The image has no effect here, but without one the Deployment would be missing.
-	objects, err := manifests.Objects(manifests.Options{Image: "none", Replicas: 2})
+	objects, err := manifests.Objects(manifests.Options{Image: "none", Replicas: 2, MetricsSecure: true})
 	if err != nil {
 		return nil, nil, err
 	}

@@ -14,7 +14,7 @@ import (
 var unitOnly = map[string]string{
 	"cmd/gen":                     "makes docs, which make verify compares",
 	"cmd/internal/lategc":         "a setting of the garbage collector",
-	"controller/metrics":          "names of metrics; docs/reference/metrics.md is made of them",
+	"controller/metrics":          "names of metrics, which are in docs/reference/metrics.md, and the filter of --metrics-secure",
 	"controller/remote":           "two Kubernetes clusters: test/e2e/remote has two API servers",
 	"controller/scope":            "names and labels, on which every report depends",
 	"controller/write":            "writes to an API server: test/e2e/remote and controller have a real one",

@@ -32,6 +32,9 @@ const (
 	NamespaceRole  = "kubectl-scylla-controller-in-namespace"
 )
 
+// MetricsBinding is the ClusterRoleBinding of Options.MetricsSecure.
+const MetricsBinding = "kubectl-scylla-controller-metrics"
+
 // Canary is the admission policy that denies all users the creation of the namespace with the
 // policy's name. It shows install whether policies are enforced.
 const Canary = "kubectl-scylla-canary"
@@ -58,6 +61,8 @@ type Options struct {
 	Replicas int
 	// Namespaces that the controller manages; none means all.
 	Namespaces []string
+	// MetricsSecure serves the controller's metrics over TLS, to accounts that may get them.
+	MetricsSecure bool
 	// ControllerArgs are added to the controller's command line.
 	ControllerArgs []string
 	// OperatorMembers are ServiceAccounts of the Scylla Operator's Pods that get
@@ -110,7 +115,8 @@ func Objects(o Options) ([]*unstructured.Unstructured, error) {
 			u.SetAnnotations(map[string]string{VersionAnnotation: o.Version})
 		}
 		if u.GetKind() == "PodDisruptionBudget" && (o.Replicas < 2 || o.Image == "") ||
-			u.GetKind() == "PriorityClass" && o.Image == "" {
+			u.GetKind() == "PriorityClass" && o.Image == "" ||
+			u.GetName() == MetricsBinding && !o.MetricsSecure {
 			continue
 		}
 		if u.GetKind() != "Deployment" {
@@ -192,6 +198,13 @@ func controls(u *unstructured.Unstructured, o Options) error {
 	args, _ := c["args"].([]any)
 	if len(o.Namespaces) > 0 {
 		args = append(args, FlagNamespaces+strings.Join(o.Namespaces, ","))
+	}
+	if o.MetricsSecure {
+		args = append(args, "--metrics-secure")
+		if err := unstructured.SetNestedField(u.Object, "https", "spec", "template", "metadata", "annotations",
+			"prometheus.io/scheme"); err != nil {
+			return fmt.Errorf("set the scheme of the metrics of deployment %s: %w", u.GetName(), err)
+		}
 	}
 	for _, a := range o.ControllerArgs {
 		args = append(args, a)

@@ -108,6 +108,35 @@ func TestNamespacesHaveRoles(t *testing.T) {
 	}
 }
 
+// TestSecureMetrics: the argument, the scheme for a Prometheus that reads annotations, and the permission to review its token, or none of the three.
+func TestSecureMetrics(t *testing.T) {
+	for _, secure := range []bool{false, true} {
+		objects, err := Objects(Options{Image: "x", MetricsSecure: secure})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var found []string
+		for _, u := range objects {
+			text, err := u.MarshalJSON()
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, part := range []string{`"--metrics-secure"`, `"prometheus.io/scheme":"https"`, `"system:auth-delegator"`} {
+				if strings.Contains(string(text), part) {
+					found = append(found, u.GetKind()+" "+part)
+				}
+			}
+		}
+		want := ""
+		if secure {
+			want = `ClusterRoleBinding "system:auth-delegator", Deployment "--metrics-secure", Deployment "prometheus.io/scheme":"https"`
+		}
+		if strings.Join(found, ", ") != want {
+			t.Errorf("secure %t: %q", secure, found)
+		}
+	}
+}
+
 // Whoever has the role of a member, and no policy that limits it, can change every Pod of the namespace. So at no moment of an installation is a role there
 // without the policies.
 func TestPoliciesAreAppliedBeforeTheRolesThatTheyLimit(t *testing.T) {
