@@ -5,6 +5,7 @@ package matrix
 import (
 	"cmp"
 	"iter"
+	"math/bits"
 	"slices"
 	"time"
 
@@ -265,6 +266,34 @@ func (m *Matrix) Cell(observer, observed int) Cell {
 		}
 	}
 	return worst
+}
+
+// NotUp yields each node whose Cell in the row of node observer is not UP, in the order of Nodes.
+// It skips 64 nodes that are UP at once.
+func (m *Matrix) NotUp(observer int) iter.Seq2[int, Cell] {
+	return func(yield func(int, Cell) bool) {
+		lines := m.lines[m.start[observer]:m.start[observer+1]]
+		for w := range m.required {
+			up := ^uint64(0)
+			for i := range lines {
+				if up &= lines[i].up[w]; !lines[i].reports {
+					up = 0
+				}
+			}
+			if len(lines) == 0 {
+				up = 0
+			}
+			for left := ^up; left != 0; left &= left - 1 {
+				j := w<<6 + bits.TrailingZeros64(left)
+				if j >= len(m.nodes) {
+					return
+				}
+				if c := m.Cell(observer, j); c.Status != Up && !yield(j, c) {
+					return
+				}
+			}
+		}
+	}
 }
 
 // Reporting returns how many rows are usable: fresh and readable, without Self's.

@@ -213,6 +213,35 @@ func TestCountersSayWhatTheCellsSay(t *testing.T) {
 	})
 }
 
+// TestNotUpIsWhatTheCellsSay: in clusters of a few nodes and of more than 64, with several rows of one node, and with rows that do not count.
+func TestNotUpIsWhatTheCellsSay(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		rows := append(genAnyRows(t), healthy(rapid.SampledFrom([]int{0, 0, 64, 70}).Draw(t, "more"))...)
+		m := New(rows, genOptions.Draw(t, "options"))
+		if rapid.Bool().Draw(t, "excluding") {
+			m = m.Excluding(func(r Ref) bool { return r.HostID == "h1" })
+		}
+		for i := range m.Nodes() {
+			want, got := map[int]Cell{}, map[int]Cell{}
+			for j := range m.Nodes() {
+				if c := m.Cell(i, j); c.Status != Up {
+					want[j] = c
+				}
+			}
+			last := -1
+			for j, c := range m.NotUp(i) {
+				if j <= last {
+					t.Errorf("node %d after %d", j, last)
+				}
+				last, got[j] = j, c
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("row %d (-cells +got):\n%s", i, diff)
+			}
+		}
+	})
+}
+
 // TestPartitionFolds splits 300 nodes in half: 45,000 pairs are DOWN, and a screenful of blockers says so without losing the count.
 func TestPartitionFolds(t *testing.T) {
 	const n = 300

@@ -301,19 +301,16 @@ func (d *ClusterStatus) addRows(m *matrix.Matrix) {
 			continue
 		}
 		row := Row{Observer: observer.Ref}
-		for j := range nodes {
+		for j, c := range m.NotUp(i) {
 			observed := &nodes[j]
 			if i == j || observed.HostID == "" {
 				continue
 			}
-			if c := m.Cell(i, j); c.Status != matrix.Up {
-				cell := Pair{Observed: observed.HostID, Status: api.NodeStatus(c.Status.String()),
-					Since: TimePtr(c.Since)}
-				if c.State != matrix.StateNormal {
-					cell.State = c.State.String()
-				}
-				row.NotUp = append(row.NotUp, cell)
+			cell := Pair{Observed: observed.HostID, Status: api.NodeStatus(c.Status.String()), Since: TimePtr(c.Since)}
+			if c.State != matrix.StateNormal {
+				cell.State = c.State.String()
 			}
+			row.NotUp = append(row.NotUp, cell)
 		}
 		d.Rows = append(d.Rows, row)
 	}
