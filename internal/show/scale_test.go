@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/cli-runtime/pkg/printers"
@@ -77,8 +78,9 @@ func BenchmarkScale(b *testing.B) {
 				{"text", func() error { show.Cluster(doc, show.Options{Width: 80, Height: 24}); return nil }},
 				{"json", func() error { return (&printers.JSONPrinter{}).PrintObj(doc, io.Discard) }},
 				{"page", func() error { return page.HTML(io.Discard, page.New(&support.Cluster{Snapshot: c}, doc)) }},
-				{"snapshot", func() error {
-					dashboard.NewSnapshot(c, func() *document.ClusterStatus { return doc }, nil, true, plugintest.Now)
+				{"dashboard", func() error {
+					s := dashboard.NewSnapshot(c, func() *document.ClusterStatus { return doc }, nil, true, plugintest.Now)
+					dashboard.Once(s, dashboard.Options{Now: func() time.Time { return plugintest.Now }}, 240, 70)
 					return nil
 				}},
 			} {
