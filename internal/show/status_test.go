@@ -230,12 +230,3 @@ func TestDeepCopyIsEqualAndApart(t *testing.T) {
 		t.Error("the copy shares its nodes")
 	}
 }
-
-func BenchmarkStatusOfThousandNodes(b *testing.B) {
-	s := load(b, plugintest.New(10, 100).Down("demo-dc1-rack3-7"))
-	b.ReportAllocs()
-	for b.Loop() {
-		d := document.NewClusterStatus(diagnosis.Judge(s, plugintest.Now))
-		_ = show.Cluster(d, show.Options{Width: 80, Height: 24})
-	}
-}

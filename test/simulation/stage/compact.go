@@ -27,17 +27,23 @@ func (c *Cluster) Compact() []client.Object {
 		if at < 0 || r.Datacenters[at].Name != n.Datacenter {
 			at, r.Datacenters = at+1, append(r.Datacenters, api.StatusReportDatacenter{Name: n.Datacenter})
 		}
-		row := api.StatusReportNode{HostID: n.HostID, Member: n.Name}
-		m := api.StatusReportMember{Name: n.Name, Namespace: c.Namespace, Datacenter: n.Datacenter, Rack: n.Rack, Ordinal: n.Ordinal, HostID: n.HostID, Joined: true}
+		row, said := api.StatusReportNode{HostID: n.HostID, Member: n.Name}, &api.NodeStatusReport{}
 		if text := c.failed[n.Name]; text != "" {
 			row.Fault = &api.RowTrouble{Code: api.FaultScyllaDB, Words: text}
 			c.annotate(n)
 		} else {
-			row.MembershipDigest, m.OperationMode, m.ScyllaVersion = r.Membership.Digest, "NORMAL", n.Version
+			row.MembershipDigest, said.OperationMode, said.ScyllaVersion = r.Membership.Digest, "NORMAL", n.Version
 			for _, o := range c.not[n.HostID] {
 				row.ObservedNodes = append(row.ObservedNodes, o)
 			}
 			slices.SortFunc(row.ObservedNodes, func(a, b api.ObservedNodeStatusReport) int { return cmp.Compare(a.HostID, b.HostID) })
+		}
+		for _, change := range c.says {
+			change(n, said)
+		}
+		m := api.StatusReportMember{
+			Name: n.Name, Namespace: c.Namespace, Datacenter: n.Datacenter, Rack: n.Rack, Ordinal: n.Ordinal, HostID: n.HostID, Joined: true,
+			OperationMode: said.OperationMode, ScyllaVersion: said.ScyllaVersion, Coordinator: string(said.Coordinator), Group0ID: said.Group0ID,
 		}
 		r.Datacenters[at].Nodes, r.Status.Members = append(r.Datacenters[at].Nodes, row), append(r.Status.Members, m)
 	}
