@@ -99,8 +99,13 @@ fuzz: ## Run every fuzz target for FUZZ_TIME (default 10s)
 	  done; done
 
 .PHONY: bench
-bench: ## Benchmarks with allocations, in one table
-	@go run ./test/run/bench -benchtime $(BENCH_TIME)
+bench: ## Benchmarks with allocations, in one table, and docs/performance.md of them, on an idle machine
+	@go run ./test/run/bench -benchtime $(BENCH_TIME) -write
+
+.PHONY: bench-compare
+bench-compare: ## Benchmarks of a commit and of these files in turn; fails where one is more than 20 % worse (BASE=COMMIT)
+	@test -n "$(BASE)" || { echo "make bench-compare needs BASE, the commit to compare with"; exit 2; }
+	@go run ./test/run/bench -benchtime $(BENCH_TIME) -base "$(BASE)"
 
 # Built once into the user's cache, for each version of it and of Go: compiling it takes longer than running it.
 TOOLS         := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/kubectl-scylla

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Command bench runs every benchmark of the repository with allocations and prints one table: a line for each benchmark, a column
-// for each cluster size. It measures nothing itself.
+// for each cluster size. With -write it makes docs/performance.md of them, and with -base it compares this tree with a commit.
 package main
 
 import (
@@ -37,34 +37,54 @@ func main() {
 	}
 }
 
+type options struct{ benchtime, pattern, root string }
+
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
+	var o options
 	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
 	flags.SetOutput(stderr)
-	benchtime := flags.String("benchtime", "0.2s", "how long, or with a trailing x how often, each benchmark runs")
-	pattern := flags.String("bench", ".", "benchmarks to run, a regular expression")
-	root := flags.String("root", ".", "the repository")
+	flags.StringVar(&o.benchtime, "benchtime", "0.2s", "how long, or with a trailing x how often, each benchmark runs")
+	flags.StringVar(&o.pattern, "bench", ".", "benchmarks to run, a regular expression")
+	flags.StringVar(&o.root, "root", ".", "the repository")
+	makePage := flags.Bool("write", false, "make "+pagePath)
+	base := flags.String("base", "", "commit to compare with; fails if a benchmark is more than 20 % worse")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
-	packages, err := packagesWithBenchmarks(*root)
+	if *base != "" {
+		return o.compareWith(ctx, *base, stdout, stderr)
+	}
+	machine := here(ctx, o.root, time.Now()) // before the benchmarks, which are a load too
+	packages, err := packagesWithBenchmarks(o.root)
 	if err != nil {
-		return fmt.Errorf("look for benchmarks in %s: %w", *root, err)
+		return fmt.Errorf("look for benchmarks in %s: %w", o.root, err)
 	}
 	if len(packages) == 0 {
-		return fmt.Errorf("no benchmarks in %s: run this in the repository's root", *root)
+		return fmt.Errorf("no benchmarks in %s: run this in the repository's root", o.root)
 	}
 	var results []result
 	for _, pkg := range packages {
 		if _, err := fmt.Fprintln(stderr, "==", pkg); err != nil {
 			return err
 		}
-		list, err := benchmark(ctx, *root, pkg, *pattern, *benchtime)
+		list, err := o.benchmark(ctx, o.root, pkg, "go", "-", "test", pkg)
 		if err != nil {
 			return fmt.Errorf("run the benchmarks of %s: %w", pkg, err)
 		}
 		results = append(results, list...)
 	}
-	return write(stdout, results)
+	if err := write(stdout, results); err != nil || !*makePage {
+		return err
+	}
+	ourStart, kubectl, err := starts(ctx, o.root)
+	if err != nil {
+		return err
+	}
+	text, err := page(machine, results, ourStart, kubectl)
+	if err != nil {
+		return fmt.Errorf("make %s: %w", pagePath, err)
+	}
+	return os.WriteFile(filepath.Join(o.root, pagePath), []byte(text), 0o644)
 }
 
 // packagesWithBenchmarks finds them by their source, so that no package is compiled for nothing. Other modules and testdata are left out.
@@ -101,9 +121,11 @@ func packagesWithBenchmarks(root string) ([]string, error) {
 	return slices.Sorted(maps.Keys(found)), err
 }
 
-func benchmark(ctx context.Context, root, pkg, pattern, benchtime string) ([]result, error) {
-	cmd := exec.CommandContext(ctx, "go", "test", "-run", "^$", "-bench", pattern, "-benchmem", "-benchtime", benchtime, "-timeout", "30m", pkg)
-	cmd.Dir = root
+// benchmark runs the benchmarks of pkg by a command in a folder. dash precedes the names of its flags.
+func (o *options) benchmark(ctx context.Context, dir, pkg, command, dash string, args ...string) ([]result, error) {
+	args = append(args, dash+"run=^$", dash+"bench="+o.pattern, dash+"benchmem", dash+"benchtime="+o.benchtime, dash+"timeout=30m")
+	cmd := exec.CommandContext(ctx, command, args...)
+	cmd.Dir = dir
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		return nil, fmt.Errorf("%w\n%s", err, out)
@@ -113,12 +135,17 @@ func benchmark(ctx context.Context, root, pkg, pattern, benchtime string) ([]res
 
 // result is one line of `go test -bench -benchmem`.
 type result struct {
-	pkg, name   string // name without Benchmark, size and GOMAXPROCS
-	size        int    // 0 for a benchmark without sizes
+	key
 	nanoseconds float64
 	bytes       int64
 	allocs      int64
 	page        int64 // bytes of the page that it draws; 0 for others
+}
+
+// key identifies a benchmark.
+type key struct {
+	pkg, name string // name without Benchmark, size and GOMAXPROCS
+	size      int    // 0 for a benchmark without sizes
 }
 
 var (
@@ -135,7 +162,7 @@ func parse(pkg string, out io.Reader) ([]result, error) {
 		if m == nil {
 			continue
 		}
-		r := result{pkg: strings.TrimPrefix(pkg, "./"), name: m[1]}
+		r := result{key: key{pkg: strings.TrimPrefix(pkg, "./"), name: m[1]}}
 		if s := size.FindStringSubmatch(r.name); s != nil {
 			n, err := strconv.Atoi(s[1])
 			if err != nil {
@@ -177,11 +204,10 @@ func write(w io.Writer, results []result) error {
 		}
 	}
 	slices.Sort(sizes)
-	type key struct{ pkg, name string }
 	var order []key
 	rows := map[key]map[int]result{}
 	for _, r := range results {
-		k := key{r.pkg, r.name}
+		k := key{pkg: r.pkg, name: r.name}
 		if rows[k] == nil {
 			rows[k] = map[int]result{}
 			order = append(order, k)
