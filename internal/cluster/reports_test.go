@@ -484,8 +484,10 @@ func TestTheBoundIsAboveTheTruth(t *testing.T) {
 			}
 		}
 	})
-	if uniform(t, 100, nil).LocalReports()[0].TooLarge {
-		t.Error("a datacenter of 100 nodes should fit")
+	for n, large := range map[int]bool{108: false, 109: true} {
+		if uniform(t, n, nil).LocalReports()[0].TooLarge != large {
+			t.Errorf("the report of a datacenter of %d nodes is too large: want %t", n, large)
+		}
 	}
 }
 

@@ -112,7 +112,7 @@ func TestCompare(t *testing.T) {
 		"only on one side":                    {base: []result{one("A", 5e6, 1, 1)}, here: []result{one("B", 9e9, 1, 1)}},
 		"the lowest counts": {
 			base: []result{one("A", 6e6, 1e6, 1000), one("A", 5e6, 2e6, 1500), one("A", 7e6, 2e6, 1100)},
-			here: []result{one("A", 9e6, 3e6, 1300), one("A", 8e6, 1e6, 1200), one("A", 5.9e6, 4e6, 1400)},
+			here: []result{one("A", 9e6, 3e6, 1300), one("A", 5.9e6, 1e6, 1200), one("A", 8e6, 4e6, 1400)},
 		},
 		"one of two sizes": {
 			base: []result{{key: key{"x", "A", 3}, nanoseconds: 4e6}, {key: key{"x", "A", 30}, nanoseconds: 4e6}},
