@@ -4,6 +4,7 @@ package reports
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -38,6 +39,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/controller/remote"
 	"github.com/kubectl-scylla/kubectl-scylla/controller/scope"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
+	"github.com/kubectl-scylla/kubectl-scylla/internal/api/hostid"
 	"github.com/kubectl-scylla/kubectl-scylla/internal/kube"
 	"github.com/kubectl-scylla/kubectl-scylla/test/simulation/stage"
 )
@@ -58,6 +60,7 @@ type bench struct {
 	client client.WithWatch
 	clock  *clocktesting.FakeClock
 	writes []string
+	sent   int // bytes of the reports that were written, as JSON
 	fail   func(verb string, obj client.Object) error
 	prune  bool
 	remote fakeRemotes
@@ -86,6 +89,7 @@ func newBench(t testing.TB, objects ...client.Object) *bench {
 			}
 		}
 		b.writes = append(b.writes, fmt.Sprintf("%s %T %s", verb, obj, obj.GetName()))
+		b.sent += sizeOf(obj)
 		if r, ok := obj.(*report); ok && b.prune {
 			for _, rack := range r.Racks {
 				for k := range rack.Nodes {
@@ -113,6 +117,7 @@ func newBench(t testing.TB, objects ...client.Object) *bench {
 				return note("delete", obj, func() error { return c.Delete(ctx, obj, opts...) })
 			},
 			SubResourceApply: func(ctx context.Context, c client.Client, sub string, obj runtime.ApplyConfiguration, opts ...client.SubResourceApplyOption) error {
+				b.sent += sizeOf(obj)
 				return note("apply", &api.ScyllaDBStatusReport{}, func() error { return c.SubResource(sub).Apply(ctx, obj, opts...) })
 			},
 			SubResourceUpdate: func(ctx context.Context, c client.Client, sub string, obj client.Object, opts ...client.SubResourceUpdateOption) error {
@@ -127,6 +132,15 @@ func newBench(t testing.TB, objects ...client.Object) *bench {
 	log := slog.New(slog.DiscardHandler)
 	b.reconciler = New(Options{Client: b.client, Live: b.client, Clock: b.clock, Notice: notice.New(b.client, b.clock, log), Metrics: m, Log: log, Remotes: &b.remote})
 	return b
+}
+
+// sizeOf is how many bytes an object takes as JSON.
+func sizeOf(o any) int {
+	text, err := json.Marshal(o)
+	if err != nil {
+		panic(err)
+	}
+	return len(text)
 }
 
 // reconcile lets MinInterval pass, reconciles once, and returns the writes.
@@ -371,6 +385,72 @@ func TestANodeSeenDownIsNamed(t *testing.T) {
 	b.say("demo-r1-0", allUp)
 	b.reconcile()
 	b.says(api.ConditionAllNodesUp, metav1.ConditionTrue)
+}
+
+// A node of 400 fails, and within 5 s each of the others writes that into its row: for each row there are 0.03 writes of reports and 4 kB at most.
+func TestAFlipOfManyRowsCostsFewWrites(t *testing.T) {
+	const n, over = 400, 5 * time.Second // 1,000 nodes: 0.009 writes and 2.9 kB, but 17 s of test
+	ids, objects := make([]hostid.ID, n), []client.Object{}
+	for i := range ids {
+		ids[i] = hostid.ID(fmt.Sprintf("%08x-0000-4000-8000-000000000000", i))
+	}
+	row := func(status api.NodeStatus) string {
+		r := api.NodeStatusReport{}
+		for i, id := range ids {
+			cell := api.ObservedNodeStatusReport{HostID: id, Status: api.NodeStatusUp}
+			if i == n-1 && status != api.NodeStatusUp {
+				cell.Status, cell.Since = status, &metav1.Time{Time: time.Date(2026, 11, 21, 11, 59, 0, 0, time.UTC)}
+			}
+			r.ObservedNodes = append(r.ObservedNodes, cell)
+		}
+		text, err := api.EncodeNodeStatusReport(&r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return text
+	}
+	up, down := row(api.NodeStatusUp), row(api.NodeStatusDown)
+	name := func(i int) (rack, member string) {
+		rack = fmt.Sprintf("r%d", i%3+1)
+		return rack, fmt.Sprintf("demo-%s-%d", rack, i/3)
+	}
+	for i := range n {
+		rack, m := name(i)
+		if i < 3 {
+			objects = append(objects, set("demo-"+rack, "dc1", rack, n/3+1))
+		}
+		objects = append(objects, member(m, "dc1", rack, i/3, string(ids[i]), up)...)
+	}
+	b := assembled(t, objects...)
+	b.clock.Step(time.Minute)
+	b.writes, b.sent = nil, 0
+	var due time.Time
+	reconcile := func() {
+		if b.clock.Now().Before(due) {
+			return
+		}
+		res, err := b.Reconcile(t.Context(), demo)
+		b.must(err)
+		due = b.clock.Now().Add(max(res.RequeueAfter, time.Millisecond))
+	}
+	for i := range n - 1 {
+		_, m := name(i)
+		sent, writes := b.sent, len(b.writes)
+		b.say(m, down)
+		b.sent, b.writes = sent, b.writes[:writes] // the reporter's own
+		reconcile()
+		b.clock.Step(over / n)
+	}
+	b.clock.Step(2 * minInterval)
+	reconcile()
+	if s := b.status().Status; s.Up != fmt.Sprintf("%d/%d", n-1, n) {
+		t.Fatalf("status %+v", s)
+	}
+	writes, sent := float64(len(b.writes))/(n-1), float64(b.sent)/(n-1)
+	t.Logf("for each row %.4f writes and %.0f bytes", writes, sent)
+	if writes > 0.03 || sent > 4000 || len(b.writes) < 4 {
+		t.Errorf("for each row %.4f writes and %.0f bytes: %v", writes, sent, b.writes)
+	}
 }
 
 // The first change after a quiet time is written at once; those that follow are written at the end of the interval.
