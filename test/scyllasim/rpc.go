@@ -15,7 +15,7 @@ import (
 	"github.com/kubectl-scylla/kubectl-scylla/test/scyllasim/rules"
 )
 
-// rpcRequest is a call of another node, and rpcResponse its answer. Each call has a connection of its own.
+// rpcRequest is a call of another node, and rpcResponse its answer. A connection has one call at a time, and is kept for the next one.
 type rpcRequest struct {
 	Cluster, FromIP string
 	From            string // host ID of the caller
@@ -42,6 +42,73 @@ type transport struct {
 	ctx    context.Context // of all connections; ends with close
 	cancel context.CancelFunc
 	wg     sync.WaitGroup
+
+	mu   sync.Mutex
+	idle map[string][]*link // by address
+}
+
+// link is a connection to another node.
+type link struct {
+	net.Conn
+	answers *json.Decoder
+	used    bool // for a call before
+}
+
+// mostIdle is how many connections to one address are kept.
+const mostIdle = 2
+
+// link returns a connection to ip, a kept one if there is one.
+func (t *transport) link(ctx context.Context, ip string) (*link, error) {
+	t.mu.Lock()
+	if kept := t.idle[ip]; len(kept) > 0 {
+		l := kept[len(kept)-1]
+		t.idle[ip] = kept[:len(kept)-1]
+		t.mu.Unlock()
+		return l, nil
+	}
+	t.mu.Unlock()
+	return t.newLink(ctx, ip)
+}
+
+func (t *transport) newLink(ctx context.Context, ip string) (*link, error) {
+	c, err := t.n.o.Network.dial(ctx, t.n.o.BroadcastAddress, net.JoinHostPort(ip, storagePort))
+	if err != nil {
+		return nil, err
+	}
+	return &link{Conn: c, answers: json.NewDecoder(c)}, nil
+}
+
+// keep keeps a connection for the next call of ip.
+func (t *transport) keep(ip string, l *link) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if l.used = true; t.ctx.Err() == nil && len(t.idle[ip]) < mostIdle {
+		if t.idle == nil {
+			t.idle = map[string][]*link{}
+		}
+		t.idle[ip] = append(t.idle[ip], l)
+		return
+	}
+	_ = l.Close()
+}
+
+// ask sends a request and reads the answer. A connection that failed is closed.
+func (t *transport) ask(ctx context.Context, l *link, request []byte) (rep rpcResponse, err error) {
+	for _, end := range []context.Context{ctx, t.ctx} {
+		stop := context.AfterFunc(end, func() { _ = l.Close() })
+		defer func() {
+			if !stop() && err == nil {
+				err = end.Err()
+			}
+		}()
+	}
+	if _, err = l.Write(request); err == nil {
+		err = l.answers.Decode(&rep)
+	}
+	if err != nil {
+		_ = l.Close()
+	}
+	return rep, err
 }
 
 func (t *transport) listen(ip string) error {
@@ -54,16 +121,33 @@ func (t *transport) listen(ip string) error {
 }
 
 func (t *transport) serve(c net.Conn) {
-	var r rpcRequest
-	if json.NewDecoder(c).Decode(&r) != nil {
-		return
+	for requests := json.NewDecoder(c); ; {
+		var r rpcRequest
+		if requests.Decode(&r) != nil {
+			return
+		}
+		out, drop := t.answer(&r)
+		if drop {
+			return
+		}
+		b, err := json.Marshal(out)
+		if err != nil {
+			return
+		}
+		if _, err := c.Write(b); err != nil {
+			return
+		}
 	}
-	out := rpcResponse{HostID: t.n.hostID}
+}
+
+// answer is the answer to a request; with drop its connection is closed without one.
+func (t *transport) answer(r *rpcRequest) (out rpcResponse, drop bool) {
+	out.HostID = t.n.hostID
 	switch banned := rules.Banned(t.n.g0.state(), r.From); {
 	case banned && t.n.v.BanNotice():
 		out.Banned = true
 	case banned && !slices.Contains([]string{"discover", "topo.join"}, r.Method):
-		return // versions without a notice drop a banned node's connections, but still answer its join request, with the reason
+		return out, true // versions without a notice drop a banned node's connections, but still answer its join request, with the reason
 	case r.To != "" && r.To != t.n.hostID:
 		out.Err = "this is not host " + r.To
 	case r.Cluster != t.n.o.ClusterName:
@@ -77,9 +161,7 @@ func (t *transport) serve(c net.Conn) {
 			out.Err = err.Error()
 		}
 	}
-	if b, err := json.Marshal(out); err == nil {
-		_, _ = c.Write(b)
-	}
+	return out, false
 }
 
 // call sends one request to ip. hostID, if set, is the host ID that must answer.
@@ -92,17 +174,18 @@ func (t *transport) call(ctx context.Context, hostID, ip, method string, in, out
 	if err != nil {
 		return err
 	}
-	c, err := t.n.o.Network.dial(ctx, t.n.o.BroadcastAddress, net.JoinHostPort(ip, storagePort))
+	l, err := t.link(ctx, ip)
 	if err != nil {
 		return err
 	}
-	defer func() { _ = c.Close() }()
-	for _, end := range []context.Context{ctx, t.ctx} {
-		defer context.AfterFunc(end, func() { _ = c.Close() })()
+	rep, err := t.ask(ctx, l, b)
+	if err != nil && l.used && ctx.Err() == nil { // the other process has ended since the last call
+		if l, err = t.newLink(ctx, ip); err == nil {
+			rep, err = t.ask(ctx, l, b)
+		}
 	}
-	var rep rpcResponse
-	if _, err = c.Write(b); err == nil {
-		err = json.NewDecoder(c).Decode(&rep)
+	if err == nil {
+		t.keep(ip, l)
 	}
 	switch {
 	case err != nil:
@@ -125,5 +208,13 @@ func (t *transport) call(ctx context.Context, hostID, ip, method string, in, out
 // close ends all connections at once, as the end of the process does, and returns when no handler runs any more.
 func (t *transport) close() {
 	t.cancel()
+	t.mu.Lock()
+	for _, kept := range t.idle {
+		for _, l := range kept {
+			_ = l.Close()
+		}
+	}
+	t.idle = nil
+	t.mu.Unlock()
 	t.wg.Wait()
 }
