@@ -19,6 +19,7 @@ import (
 	"maps"
 	"net"
 	"os"
+	"os/exec"
 	"os/signal"
 	"path/filepath"
 	"slices"
@@ -55,16 +56,17 @@ func main() {
 	renewed := flag.Duration("renewed", view.Renewal, "interval between views; 0 writes none")
 	length := flag.Duration("for", time.Minute, "how long to count")
 	agent := flag.String("agent", "", "a built scylla-agent: run its barrier for five members at 50m CPU instead")
+	plugin := flag.String("plugin", "", "a built kubectl-scylla: compare its status with kubectl get pods instead")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	if err := run(ctx, os.Stdout, *agent, *members, *barriers, *renewed, *length); err != nil {
+	if err := run(ctx, os.Stdout, *agent, *plugin, *members, *barriers, *renewed, *length); err != nil {
 		fmt.Fprintln(os.Stderr, "waiting:", err)
 		os.Exit(1)
 	}
 }
 
-func run(ctx context.Context, out io.Writer, program string, members, barriers int, renewed, length time.Duration) (err error) {
+func run(ctx context.Context, out io.Writer, program, plugin string, members, barriers int, renewed, length time.Duration) (err error) {
 	dir, err := os.MkdirTemp("", "waiting")
 	if err != nil {
 		return err
@@ -97,6 +99,12 @@ func run(ctx context.Context, out io.Writer, program string, members, barriers i
 	defer wg.Wait()
 	defer cancel()
 	wg.Go(func() { control(ctx, cl, report, renewed) })
+	if plugin != "" {
+		return beside(ctx, out, [][]string{
+			{c.KubectlPath(), "get", "pods", "-n", "demo", "--kubeconfig", c.Kubeconfig()},
+			{plugin, "status", "-n", "demo", "--kubeconfig", c.Kubeconfig()},
+		})
+	}
 	if program != "" {
 		return first(ctx, out, program, c.Kubeconfig(), dir, waiting[:min(5, len(waiting))], 50)
 	}
@@ -131,6 +139,31 @@ func run(ctx context.Context, out io.Writer, program string, members, barriers i
 	_, err = fmt.Fprintf(out, "%8.0f  requests a minute of %d barriers among %d members, %.1f MB a minute on the wire\n",
 		float64(total)/took.Minutes(), barriers, members, float64(sent)/took.Minutes()/1e6)
 	return err
+}
+
+// beside runs commands in turn, ten times, and prints the shortest time of each.
+func beside(ctx context.Context, out io.Writer, commands [][]string) error {
+	took := make([]time.Duration, len(commands))
+	for range 10 {
+		for i, c := range commands {
+			began := time.Now()
+			var exit *exec.ExitError
+			// A cluster with nodes that wait is not all well: exit code 3.
+			text, err := exec.CommandContext(ctx, c[0], c[1:]...).CombinedOutput()
+			if err != nil && (!errors.As(err, &exit) || exit.ExitCode() != 3) {
+				return fmt.Errorf("run %s: %w: %s", strings.Join(c, " "), err, text)
+			}
+			if t := time.Since(began); took[i] == 0 || t < took[i] {
+				took[i] = t
+			}
+		}
+	}
+	for i, c := range commands {
+		if _, err := fmt.Fprintf(out, "%8v  %s %s\n", took[i].Round(time.Millisecond), filepath.Base(c[0]), c[1]); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // create makes the objects of the cluster as our controller keeps them, and returns its report and the new members.
