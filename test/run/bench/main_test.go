@@ -143,7 +143,9 @@ func TestPage(t *testing.T) {
 	}
 	for _, g := range growth {
 		for _, n := range grownTo {
-			results = append(results, result{key: key{g.pkg, g.name, n}, nanoseconds: float64(n) * float64(n)})
+			if k := (key{g.pkg, g.name, n}); k != ours {
+				results = append(results, result{key: k, nanoseconds: float64(n) * float64(n)})
+			}
 		}
 	}
 	idle := machine{cpu: "AMD EPYC", cores: 2, load: "0.50", date: "2026-12-01 10:00 UTC", commit: "abc"}
@@ -154,7 +156,7 @@ func TestPage(t *testing.T) {
 	}
 	for _, want := range []string{
 		"- Machine: AMD EPYC, 2 cores, ", "- Measured: 2026-12-01 10:00 UTC, commit abc\n", "- Load average before the first benchmark: 0.50\n",
-		"| verdict of 1,000 nodes after a change | 1ms, 1.0MB, 54 allocations | the Scylla Operator's rule by the same rows: 300ms, 409.0MB, 44086 allocations, 300 times as long |",
+		"| verdict of a cluster report of 1,000 nodes | 1ms, 1.0MB, 54 allocations | the Scylla Operator's rule by the same rows: 300ms, 409.0MB, 44086 allocations, 300 times as long |",
 		"| `kubectl-scylla version` | 10ms | `kubectl version --client`: 40ms, 4 times as long |", "one in 5 s: 1.00 % of a core",
 		"| `status` | 10us | 1ms | 100ms | 2.00 |",
 	} {

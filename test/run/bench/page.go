@@ -56,7 +56,7 @@ var (
 	grownTo = []int{100, 1000, 10_000}
 
 	rule = key{"internal/matrix", "VerdictNaive", 1000}
-	ours = key{"internal/matrix", "Verdict", 1000}
+	ours = key{"internal/matrix", "VerdictCompact", 1000}
 	poll = key{"internal/scylla", "ReadRow", 1000}
 )
 
@@ -82,7 +82,7 @@ func page(m machine, results []result, ourStart, kubectl start) (string, error) 
 
 	b.WriteString("\n## Compared with a reference\n\n| what | value | reference |\n|---|---|---|\n")
 	verdict, naive := at(ours), at(rule)
-	fmt.Fprintf(&b, "| verdict of 1,000 nodes after a change | %s | the Scylla Operator's rule by the same rows: %s, %s |\n",
+	fmt.Fprintf(&b, "| verdict of a cluster report of 1,000 nodes | %s | the Scylla Operator's rule by the same rows: %s, %s |\n",
 		spaced(verdict), spaced(naive), times(naive.nanoseconds, verdict.nanoseconds))
 	reference := "no kubectl for `" + kubectl.command + "`"
 	if kubectl.took > 0 {
@@ -92,7 +92,7 @@ func page(m machine, results []result, ourStart, kubectl start) (string, error) 
 	read := at(poll)
 	fmt.Fprintf(&b, "| a reporter's poll of a ScyllaDB that lists 1,000 nodes | %s | one in 5 s: %.2f %% of a core |\n",
 		spaced(read), 100*read.nanoseconds/float64(5*time.Second))
-	b.WriteString("\nMemory under the shipped limits: [Memory](internals.md#memory).\n")
+	b.WriteString("\nMemory under the shipped limits: [Memory](internals.md#memory). Requests, and `status` compared with `kubectl get pods`: [Load](internals.md#load).\n")
 
 	b.WriteString("\n## Growth\n\nTime for 100, 1,000 and 10,000 nodes. The exponent is of the step from 1,000 to 10,000: 1.00 is linear, 2.00 is quadratic.\n" +
 		"One node is DOWN for all others, except in the verdict. The source of the rows is the cluster report.\n\n| what | 100 | 1,000 | 10,000 | exponent |\n|---|---|---|---|---|\n")
