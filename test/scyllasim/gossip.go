@@ -5,6 +5,7 @@ package scyllasim
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"maps"
 	"math"
 	"math/rand/v2"
@@ -37,6 +38,48 @@ type endpointState struct {
 	Gen    int64          `json:"gen"`
 	Ver    int64          `json:"ver"`
 	App    map[int]string `json:"app"`
+
+	changed int64 // Ver at the last change of IP or App
+}
+
+// line is the state as text: host ID, generation, version and version of the last change, and with full the address and application states, tabs between
+// them. No value has a tab or a newline.
+func (e *endpointState) line(full bool) string {
+	text := strings.Join([]string{e.HostID, itoa(e.Gen), itoa(e.Ver), itoa(e.changed)}, "\t")
+	if full {
+		text += "\t" + e.IP
+		for app, value := range e.App {
+			text += "\t" + strconv.Itoa(app) + "=" + value
+		}
+	}
+	return text
+}
+
+// readLine is a state from its text, and whether it is whole.
+func readLine(text string) (e *endpointState, full bool, err error) {
+	fields := strings.Split(text, "\t")
+	if len(fields) < 4 {
+		return nil, false, fmt.Errorf("read state %q: it has %d fields", text, len(fields))
+	}
+	e = &endpointState{HostID: fields[0]}
+	for i, to := range []*int64{&e.Gen, &e.Ver, &e.changed} {
+		if *to, err = strconv.ParseInt(fields[i+1], 10, 64); err != nil {
+			return nil, false, fmt.Errorf("read state %q: %w", text, err)
+		}
+	}
+	if len(fields) == 4 {
+		return e, false, nil
+	}
+	e.IP, e.App = fields[4], map[int]string{}
+	for _, field := range fields[5:] {
+		number, value, _ := strings.Cut(field, "=")
+		app, err := strconv.Atoi(number)
+		if err != nil {
+			return nil, false, fmt.Errorf("read state %q: %w", text, err)
+		}
+		e.App[app] = value
+	}
+	return e, true, nil
 }
 
 func (e *endpointState) newer(o *endpointState) bool {
@@ -51,10 +94,12 @@ func (e *endpointState) status() string {
 	return "UNKNOWN"
 }
 
-// gossipStates are all endpoints that a node knows of; both sides of an exchange send them.
+// gossipStates are all endpoints that a node knows of, by their versions: whole are only those that the other node does not have as they are. What it
+// lacks itself is wanted, and sent with a further exchange.
 type gossipStates struct {
-	Group0 string           `json:"group0"`
-	States []*endpointState `json:"states"`
+	Group0 string   `json:"group0"`
+	States []string `json:"states"`
+	Wanted []string `json:"wanted,omitempty"`
 }
 
 type peerView struct {
@@ -113,7 +158,7 @@ func (g *gossiper) set(app int, value string) {
 		return
 	}
 	c := g.beatLocked()
-	c.App = maps.Clone(c.App)
+	c.App, c.changed = maps.Clone(c.App), c.Ver
 	c.App[app] = value
 }
 
@@ -197,50 +242,90 @@ func (g *gossiper) rounds(ctx context.Context) {
 	}
 }
 
-// exchange sends a peer all states that are known here, and merges those of its answer.
+// exchange sends a peer the versions of all states that are known here, merges those of its answer, and sends the states that it wants.
 func (g *gossiper) exchange(ctx context.Context, with *endpointState) {
-	var theirs gossipStates
-	if mine := g.states(); len(mine.States) > 0 && g.call(ctx, 4*time.Second, with, "gossip.syn", mine, &theirs) == nil {
+	mine := g.states(func(*endpointState) bool { return false })
+	for range 2 {
+		var theirs gossipStates
+		if len(mine.States) == 0 || g.call(ctx, 4*time.Second, with, "gossip.syn", mine, &theirs) != nil {
+			return
+		}
 		g.merge(theirs.States)
+		if len(theirs.Wanted) == 0 {
+			return
+		}
+		mine = g.states(func(e *endpointState) bool { return slices.Contains(theirs.Wanted, e.HostID) })
 	}
 }
 
-// states are empty while gossip is off.
-func (g *gossiper) states() gossipStates {
+// states are empty while gossip is off. Those for which full is true are whole.
+func (g *gossiper) states(full func(*endpointState) bool) gossipStates {
 	out := gossipStates{Group0: g.n.groupID()}
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if !g.enabled {
 		return out
 	}
-	out.States = append(out.States, g.me)
+	out.States = append(out.States, g.me.line(full(g.me)))
 	for _, p := range g.peers {
 		if p.st.Gen > 0 {
-			out.States = append(out.States, p.st)
+			out.States = append(out.States, p.st.line(full(p.st)))
 		}
 	}
 	return out
 }
 
 func (g *gossiper) handleSyn(s gossipStates) gossipStates {
-	mine := g.states()
-	if s.Group0 != "" && mine.Group0 != "" && s.Group0 != mine.Group0 {
+	if own := g.n.groupID(); s.Group0 != "" && own != "" && s.Group0 != own {
 		return gossipStates{}
 	}
-	g.merge(s.States)
+	has, wanted := g.merge(s.States)
+	mine := g.states(func(e *endpointState) bool {
+		o := has[e.HostID]
+		return o == nil || o.Gen < e.Gen || o.Gen == e.Gen && o.changed < e.changed
+	})
+	mine.Wanted = wanted
 	return mine
 }
 
-func (g *gossiper) merge(states []*endpointState) {
+// merge takes the states that another node has sent, and returns them by host ID, and which of them it lacks.
+func (g *gossiper) merge(lines []string) (has map[string]*endpointState, wanted []string) {
 	moved := false
-	for _, st := range states {
-		if st != nil && st.HostID != g.n.hostID && !rules.Banned(g.n.g0.state(), st.HostID) && g.take(st) {
+	has = map[string]*endpointState{}
+	for _, line := range lines {
+		st, full, err := readLine(line)
+		if err != nil {
+			g.n.log.info("gossip", "%v", err)
+			continue
+		}
+		has[st.HostID] = st
+		if st.HostID == g.n.hostID || rules.Banned(g.n.g0.state(), st.HostID) {
+			continue
+		}
+		if !full && !g.known(st) {
+			wanted = append(wanted, st.HostID)
+			continue
+		}
+		if g.take(st) {
 			moved = true
 		}
 	}
 	if moved {
 		g.n.savePeers()
 	}
+	return has, wanted
+}
+
+// known completes a state of which only the versions were sent. It is false where this node has not all of it.
+func (g *gossiper) known(st *endpointState) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	p := g.peers[st.HostID]
+	if p == nil || p.st.Gen < st.Gen || p.st.Gen == st.Gen && p.st.changed < st.changed {
+		return false
+	}
+	st.IP, st.App = p.st.IP, p.st.App // not taken where this node has a newer one
+	return true
 }
 
 // take merges one state, and reports whether it is that of a new peer, or of a peer with a new address.
@@ -281,7 +366,7 @@ func (g *gossiper) handleShutdown(st *endpointState) {
 		return
 	}
 	c := *st
-	c.Ver = math.MaxInt32 // nothing of this generation comes after
+	c.Ver, c.changed = math.MaxInt32, math.MaxInt32 // nothing of this generation comes after
 	p.st = &c
 	if p.alive {
 		g.markDownLocked(p)
