@@ -53,6 +53,9 @@ const (
 	arguments = `{{- with .Values.namespaces }}
         - --namespaces={{ join "," . }}
         {{- end }}
+        {{- if .Values.monitoring.secure }}
+        - --metrics-secure
+        {{- end }}
         {{- if not .Values.featureGates.BootstrapSynchronisation }}
         - --feature-gates=BootstrapSynchronisation=false
         {{- end }}
@@ -64,6 +67,14 @@ const (
         {{- end }}`
 )
 
+// The annotations for a Prometheus without the Prometheus Operator.
+const (
+	port   = `        prometheus.io/port: "8080"`
+	scheme = `        {{- if .Values.monitoring.secure }}
+        prometheus.io/scheme: https
+        {{- end }}`
+)
+
 // chart adds the generated templates and files of the chart: the objects that `kubectl scylla
 // install` applies, without the namespace, which Helm creates.
 func chart(root string, files []file) ([]file, error) {
@@ -72,13 +83,13 @@ func chart(root string, files []file) ([]file, error) {
 	if err != nil {
 		return nil, fmt.Errorf("generate the chart: %w", err)
 	}
-	options.Namespaces = []string{namespaceHere}
+	options.Namespaces, options.MetricsSecure = []string{namespaceHere}, true
 	scoped, err := manifests.Objects(options)
 	if err != nil {
 		return nil, fmt.Errorf("generate the chart: %w", err)
 	}
 	for _, u := range scoped {
-		if u.GetName() == manifests.NamespaceRole {
+		if u.GetName() == manifests.NamespaceRole || u.GetName() == manifests.MetricsBinding {
 			objects = append(objects, u)
 		}
 	}
@@ -126,8 +137,11 @@ func template(u *unstructured.Unstructured) (name, text string, err error) {
 		}
 		u.SetAnnotations(kept)
 	case "ClusterRole", "ClusterRoleBinding":
-		if u.GetName() == manifests.ControllerRole {
+		switch u.GetName() {
+		case manifests.ControllerRole:
 			head, end = "{{- if not .Values.namespaces }}\n", "{{- end }}\n"
+		case manifests.MetricsBinding:
+			head, end = "{{- if .Values.monitoring.secure }}\n", "{{- end }}\n"
 		}
 	case "Role", "RoleBinding":
 		if u.GetName() == manifests.NamespaceRole {
@@ -138,7 +152,8 @@ func template(u *unstructured.Unstructured) (name, text string, err error) {
 		name = "controller.yaml"
 		if u.GetKind() == "Deployment" {
 			values = []string{"image: " + imageHere, "image: {{ .Values.image | quote }}",
-				"replicas: 2", "replicas: {{ .Values.replicas }}", "- " + argsHere, arguments}
+				"replicas: 2", "replicas: {{ .Values.replicas }}", "- " + argsHere, arguments,
+				port, port + "\n" + scheme}
 		}
 	case "PodDisruptionBudget":
 		name, head, end = "controller.yaml", "{{- if gt (int .Values.replicas) 1 }}\n", "{{- end }}\n"

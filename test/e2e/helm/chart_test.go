@@ -152,6 +152,7 @@ func TestChartIsWhatInstallApplies(t *testing.T) {
 		"replicas":       {values: "replicas: 3", flags: []string{"--replicas=3"}},
 		"the gate":       {values: "featureGates: {BootstrapSynchronisation: false}", flags: []string{"--feature-gates=BootstrapSynchronisation=false"}},
 		"namespaces":     {values: "namespaces: [a, b]", flags: []string{"--namespaces=a,b"}},
+		"secure metrics": {values: "monitoring: {secure: true}", flags: []string{"--metrics-secure"}},
 		"policy":         {values: "policy: {stabilisation: 1m30s, maxPermits: 2}", args: []string{"--stabilisation=1m30s", "--max-permits=2"}},
 		"the operator's": {values: "scyllaOperator: true", less: "CustomResourceDefinition/" + shared},
 		"monitoring": {values: "monitoring: {enabled: true, labels: {release: prometheus}}", more: []string{"podmonitors.yaml", "prometheusrule.yaml"},
@@ -214,6 +215,7 @@ func TestWrongValuesAreRefused(t *testing.T) {
 		"a namespace":       {values: "namespaces: [A]", want: "at '/namespaces/0': 'A' does not match pattern"},
 		"a duration":        {values: `policy: {stabilisation: "30"}`, want: "at '/policy/stabilisation': '30' does not match pattern"},
 		"permits":           {values: "policy: {maxPermits: 65}", want: "at '/policy/maxPermits': maximum: got 65, want 64"},
+		"no token":          {values: "monitoring: {enabled: true, secure: true}", want: "the PodMonitor of this chart has no token"},
 		"another namespace": {set: func(i *action.Install) { i.Namespace = "default" }, want: "the controller's namespace is kubectl-scylla: add --namespace kubectl-scylla --create-namespace"},
 		"an old Kubernetes": {set: func(i *action.Install) {
 			i.KubeVersion = &common.KubeVersion{Version: "v1.29.0", Major: "1", Minor: "29"}
