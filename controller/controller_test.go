@@ -79,7 +79,12 @@ func (p *place) kubectl(input string, args ...string) {
 // install applies the shipped kinds and rights, without the Deployment, for these namespaces or for all.
 func (p *place) install(namespaces ...string) {
 	p.t.Helper()
-	objs, err := manifests.Objects(manifests.Options{Namespaces: namespaces})
+	p.installWith(manifests.Options{Namespaces: namespaces})
+}
+
+func (p *place) installWith(o manifests.Options) {
+	p.t.Helper()
+	objs, err := manifests.Objects(o)
 	p.must(err)
 	var text strings.Builder
 	for _, o := range objs {
@@ -271,11 +276,17 @@ func (p *place) run() *run { return p.runBy(p.asController()) }
 // runBy also changes how the API server is reached, and which namespaces are managed.
 func (p *place) runBy(cfg *rest.Config, namespaces ...string) *run {
 	p.t.Helper()
+	return p.runWith(cfg, func(o *controller.Options) { o.Namespaces = namespaces })
+}
+
+func (p *place) runWith(cfg *rest.Config, set func(*controller.Options)) *run {
+	p.t.Helper()
 	r := &run{health: ownAddress(), metrics: ownAddress(), done: make(chan error, 1), log: &output.Buffer{}}
 	o := controller.DefaultOptions()
 	o.HealthProbeBindAddress, o.MetricsBindAddress = r.health, r.metrics
 	o.LeaseDuration, o.RenewDeadline, o.RetryPeriod = 3*time.Second, 2*time.Second, 200*time.Millisecond
-	o.RemoteStaleAfter, o.Namespaces = 20*time.Second, namespaces
+	o.RemoteStaleAfter = 20 * time.Second
+	set(&o)
 	o.Log = slog.New(slog.NewTextHandler(r.log, nil))
 	ctx, cancel := context.WithCancel(p.t.Context())
 	r.cancel = cancel
