@@ -345,6 +345,10 @@ func members(sets []set) int {
 // is DOWN; each later step has its own check.
 func (l *live) mayBegin(ctx context.Context, sets []set, added []*unstructured.Unstructured) error {
 	if !l.undo {
+		managed, err := l.managed(ctx)
+		if err != nil {
+			return err
+		}
 		lease := &coordinationv1.Lease{}
 		switch err := l.c.Get(ctx, client.ObjectKey{Namespace: l.o.ControllerNamespace, Name: api.LeaseName}, lease); {
 		case apierrors.IsForbidden(err):
@@ -356,7 +360,14 @@ func (l *live) mayBegin(ctx context.Context, sets []set, added []*unstructured.U
 				exit.Refusedf(
 					"no controller leads: it creates the member Services and updates the reports that the barriers "+
 						"require"),
-				"install it first", words.Scylla("", l.install()...)...)
+				"install it first", words.Scylla("", l.install(managed)...)...)
+		}
+		if len(managed) > 0 && !slices.Contains(managed, l.key.Namespace) {
+			return exit.WithHint(
+				exit.Refusedf(
+					"the controller does not manage namespace %s, only %s: every new Pod would wait indefinitely",
+					l.key.Namespace, strings.Join(managed, ", ")),
+				"add the namespace", words.Scylla("", l.install(append(managed, l.key.Namespace))...)...)
 		}
 	}
 	objects, err := l.objects(ctx, sets)
@@ -385,9 +396,25 @@ func (l *live) mayBegin(ctx context.Context, sets []set, added []*unstructured.U
 		"show its status", words.Scylla(l.key.Namespace, "status", l.cluster, "--source=live")...)
 }
 
-// install returns the command that installs a controller of the same image.
-func (l *live) install() []string {
+// managed returns the namespaces that the installed controller manages; none means all. There is no
+// Deployment of that name if the controller was installed in another way.
+func (l *live) managed(ctx context.Context) ([]string, error) {
+	d := &appsv1.Deployment{}
+	switch err := l.c.Get(ctx, client.ObjectKey{Namespace: l.o.ControllerNamespace, Name: api.LeaseName}, d); {
+	case apierrors.IsForbidden(err):
+		l.d.Warn("the namespaces of the controller are unknown: %s", exit.Describe(err))
+	case client.IgnoreNotFound(err) != nil:
+		return nil, fmt.Errorf("read Deployment %s/%s: %w", l.o.ControllerNamespace, api.LeaseName, err)
+	}
+	return manifests.Namespaces(d), nil
+}
+
+// install returns the command that installs a controller of the same image for these namespaces.
+func (l *live) install(namespaces []string) []string {
 	args := []string{"install", "--image", l.o.Image}
+	if len(namespaces) > 0 {
+		args = append(args, manifests.FlagNamespaces+strings.Join(namespaces, ","))
+	}
 	if l.floating {
 		args = append(args, cli.FlagFloatingTag)
 	}

@@ -481,6 +481,9 @@ func TestLiveRefuses(t *testing.T) {
 		"one accepted, stopped":            {stage: func(s *stage) { s.held = true }, args: []string{"--image=agent", "--allow-floating-tag"}, code: 4, says: "--image agent --allow-floating-tag -n inject", writes: "template db-a"},
 		"and no controller":                {stage: func(s *stage) { s.lease(false) }, args: []string{"--image=agent", "--allow-floating-tag"}, code: 2, says: "install --image agent --allow-floating-tag"},
 		"no controller":                    {stage: func(s *stage) { s.lease(false) }, args: []string{agent}, code: 2, says: "no controller leads"},
+		"a namespace that is not managed":  {stage: func(s *stage) { s.manages("shop,demo") }, args: []string{agent}, code: 2, says: "install --image example.com/scylla-agent:1 --namespaces=shop,demo,inject"},
+		"a managed namespace":              {stage: func(s *stage) { s.manages("inject"); s.held = true }, args: []string{agent}, code: 4, says: "forbids evicting", writes: "template db-a"},
+		"managed, and no controller":       {stage: func(s *stage) { s.manages("inject"); s.lease(false) }, args: []string{agent}, code: 2, says: "--namespaces=inject"},
 		"a node is DOWN":                   {stage: func(s *stage) { s.down["db-b-0"] = true }, args: []string{agent}, code: 2, says: "cannot be restarted now"},
 		"an old ScyllaDB":                  {change: old, args: []string{agent}, code: 2, says: "ScyllaDB 2025.1.4 is older than 2025.2.0"},
 		"an old one accepted":              {change: old, stage: func(s *stage) { s.held = true }, args: []string{agent, "--allow-version"}, code: 4, says: "--allow-version -n inject", writes: "template db-a"},
@@ -549,6 +552,15 @@ func (s *stage) beside(gvk schema.GroupVersionKind, name string) {
 	o.SetNamespace("inject")
 	o.SetName(name)
 	if err := s.c.Create(s.t.Context(), o); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// manages creates the Deployment of a controller with --namespaces.
+func (s *stage) manages(namespaces string) {
+	d := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: cli.DefaultControllerNamespace, Name: api.LeaseName}}
+	d.Spec.Template.Spec.Containers = []corev1.Container{{Name: "controller", Args: []string{"controller", "--namespaces=" + namespaces}}}
+	if err := s.c.Create(s.t.Context(), d); err != nil {
 		s.t.Fatal(err)
 	}
 }
