@@ -76,7 +76,7 @@ func run(dir, version string) error {
 		files = append(files, chart...)
 	}
 	// Remove files that are no longer generated: a page of a removed command misleads.
-	for _, pattern := range []string{"docs/reference/*.md", "dist/man/*.1", "completions/kubectl*"} {
+	for _, pattern := range []string{"dist/man/*.1", "completions/kubectl*"} {
 		old, err := filepath.Glob(filepath.Join(dir, filepath.FromSlash(pattern)))
 		if err != nil {
 			return fmt.Errorf("find generated files: %w", err)
@@ -149,16 +149,12 @@ func documents(files []file) ([]file, error) {
 	if err != nil {
 		return nil, err
 	}
-	seeds, err := seedsPage(root, seedsData)
-	if err != nil {
-		return nil, err
-	}
 	rights, err := permissionsPage(root)
 	if err != nil {
 		return nil, err
 	}
 	for name, data := range map[string][]byte{
-		"codes": page, "json": jsonPage(), "metrics": numbers, "policy": policyPage(), "seeds": seeds,
+		"codes": page, "json": jsonPage(), "metrics": numbers, "policy": policyPage(),
 		"commands": commandsPage(tree()), "permissions": rights,
 	} {
 		files = append(files, file{name: "docs/reference/" + name + ".md", mode: 0o644, data: data})

@@ -31,7 +31,7 @@ func TestGeneratedFilesAreThoseOfTheCommandTree(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	known := map[string]bool{}
+	known := map[string]bool{"docs/reference/seeds.md": true} // written by hand
 	for _, f := range files {
 		known[f.name] = true
 		have, err := os.ReadFile(filepath.Join("..", "..", filepath.FromSlash(f.name)))

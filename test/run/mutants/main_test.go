@@ -14,7 +14,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"sigs.k8s.io/yaml"
 )
 
 var both = []string{"test/run/mutants/mutants.txt", "test/run/mutants/seeds.txt"}
@@ -107,64 +106,6 @@ func TestBySeed(t *testing.T) {
 	o.run = regexp.MustCompile("5")
 	if err := run(t.Context(), o, &out); err == nil || !strings.Contains(err.Error(), `is neither "schedule NAME" nor "RULE SEED"`) {
 		t.Errorf("error %v", err)
-	}
-}
-
-// Each statement of docs/reference/seeds.md that a test shows has one bug, which one of its own tests
-// finds, or a reason why it has none.
-func TestEachStatementHasItsBug(t *testing.T) {
-	data, err := os.ReadFile("../../../cmd/gen/seeds.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var texts []struct {
-		ID   string
-		Rows []struct {
-			NoBug string
-			Tests []string
-		}
-	}
-	if err := yaml.Unmarshal(data, &texts); err != nil {
-		t.Fatal(err)
-	}
-	tables, err := readTables("../../..", []string{"test/run/mutants/seeds.txt"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	bugs := map[string][]*mutant{}
-	for _, table := range tables {
-		for _, m := range table.mutants {
-			for _, row := range m.rows {
-				bugs[row] = append(bugs[row], m)
-			}
-		}
-	}
-	for _, text := range texts {
-		for i, r := range text.Rows {
-			row := fmt.Sprintf("%s%d", text.ID, i+1)
-			found := bugs[row]
-			delete(bugs, row)
-			if r.NoBug != "" || len(r.Tests) == 0 {
-				if len(found) > 0 {
-					t.Errorf("%s has a bug (%s) and a reason to have none, or no test", row, found[0])
-				}
-				continue
-			}
-			if len(found) != 1 {
-				t.Errorf("%s has %d bugs, want one, or noBug with the reason, in cmd/gen/seeds.yaml", row, len(found))
-				continue
-			}
-			for _, red := range found[0].red {
-				for _, name := range red.names {
-					if test := red.pkg + " " + name; len(found[0].rows) == 1 && !slices.Contains(r.Tests, test) {
-						t.Errorf("%s: %s is found by %s, which is no test of the row: %q", row, found[0], test, r.Tests)
-					}
-				}
-			}
-		}
-	}
-	for row, found := range bugs {
-		t.Errorf("%s is no row: correct the rows of %s", row, found[0])
 	}
 }
 
