@@ -222,6 +222,7 @@ func TestText(t *testing.T) {
 	}{
 		"nothing":                     {words.Message{}, ""},
 		"a code without a sentence":   {words.New("Else", "why", "x"), "Else: x"},
+		"a code that is a template":   {words.Message{Code: "Else{why}[{1}]\u202e", Params: words.Params{"why": "x"}}, "Else{why}[{1}]<U+202E>: x"},
 		"what is missing is left out": {words.New(words.KeepDatacenterReport, "datacenter", ""), "check that the report of its datacenter is updated and readable"},
 		"what is there is said":       {words.New(words.KeepDatacenterReport, "datacenter", "dc1"), "check that the report of its datacenter dc1 is updated and readable"},
 		"hidden characters are seen":  {words.New("Else", "why", "a\u202eb\nc"), "Else: a<U+202E>b c"},

@@ -50,11 +50,11 @@ func (p Printer) Parts(m Message) []Part {
 	if m.IsZero() {
 		return nil
 	}
-	sentence, ok := sentences[m.Code]
-	if !ok {
-		sentence = string(m.Code) + "[: {why}]"
-	}
 	var parts []Part
+	sentence, ok := sentences[m.Code]
+	if !ok { // of a later version, or of anyone who can write a report
+		parts, sentence = []Part{{Text: Clean(string(m.Code))}}, "[: {why}]"
+	}
 	for sentence != "" {
 		before, rest, optional := strings.Cut(sentence, "[")
 		filled, _ := p.fill(before, m)

@@ -45,6 +45,7 @@ var alsoShown = []struct {
 		{"a hostile host ID on the screen", "a hostile host ID in status, barrier, replace and report", "quoted in every command", "internal/show TestAHostileHostIDIsNoCommand"},
 		{"hidden characters", "bidi controls, zero width, U+2028, C1 controls", "visible in every output", "internal/words TestCleanLeavesNothingHidden"},
 		{"hidden characters in documents and errors", "the same in JSON, YAML, templates, pages and pictures", "visible in every output", "plugin TestAttack5NothingHiddenIsInAnyOutput"},
+		{"unknown codes", "each text of a status report and of a row, unknown codes included, with such characters", "visible in every output", "plugin TestAttack5NoFieldOfAReportHidesAnything"},
 		{"an error in a file's words", "terminal commands in names of saved objects", "visible in the error", "plugin TestAttack5NothingHiddenIsInAnError"},
 		{"hidden texts in a manifest", "the same in names of a manifest for inject", "escaped in the output", "plugin TestAttack5NothingHiddenIsInAnInjectedManifest"},
 		{"a name that is an option, in a file", "saved objects named `--server=http://evil`, which would receive your token", "refused", "internal/kube TestAttack5AFileHasNoNamesThatAreOptions"},
@@ -84,6 +85,9 @@ var alsoShown = []struct {
 		{"an Event that has expired", "a barrier that waits for hours", "a new Event every 10 minutes at most", "internal/agent/barrier TestAttack9TheEventIsToldAgainWhileItBlocks"},
 		{"1,000 nodes", "1,000 nodes: cold start, changes, a new node, a replacement", "fits in 128 Mi, and in 96 MiB at rest", "controller TestAttack9TheControllerOfAThousandNodesInLittleMemory"},
 		{"three nodes", "three nodes", "the controller takes 48 MiB at most", "controller TestAttack9TheControllerOfThreeNodesInLittleMemory"},
+		{"10,000 connections", "10,000 connections to a reporter that stay open", "it stays within 128 MiB, clients included, and responds to a barrier", "internal/agent/reporter TestNoHarm3TenThousandConnectionsTakeLittleMemory"},
+		{"metrics over TLS", "metrics of --metrics-secure without a token, with an invalid token, with one of another account, or over HTTP", "refused", "controller TestMetricsOverTLSForAccountsThatMayGetThem"},
+		{"a flip", "a node of 400 fails, and each row changes", "0.03 writes of reports and 4 kB for each row, at most", "controller/reports TestAFlipOfManyRowsCostsFewWrites"},
 		{"a readiness gate", "a closed readiness gate while the Kubernetes node is lost", "the row is stale if the Kubernetes node is readable", "internal/cluster TestAttack10AReadinessGateDoesNotHideALostKubernetesNode"},
 	}},
 }
