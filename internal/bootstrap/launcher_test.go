@@ -28,6 +28,8 @@ func TestALauncherKnowsItsOwnNode(t *testing.T) {
 		"joining":                                     {threeUp(own(matrix.StateJoining)), idOwn, true, VolumeUsed, DecisionAllUp},
 		"a member, and no Service records it":         {threeUp(own(matrix.StateNormal)), idOwn, true, VolumeUsed, DecisionRestart},
 		"a node that never responded here":            {threeUp(own(matrix.StateNormal)), "", true, VolumeUsed, DecisionWait},
+		"a member, and its volume is empty":           {threeUp(own(matrix.StateNormal)), idOwn, true, VolumeEmpty, DecisionWait},
+		"joining, and its volume is empty":            {threeUp(own(matrix.StateJoining)), idOwn, true, VolumeEmpty, DecisionWait},
 		"it is the node of another member":            {threeUp(own(matrix.StateNormal)), idA, true, VolumeUsed, DecisionWait},
 		"another node is DOWN":                        {down, idOwn, true, VolumeUsed, DecisionWait},
 		"files of a ScyllaDB that never responded":    {threeUp(), "", true, VolumeUsed, DecisionAllUp},

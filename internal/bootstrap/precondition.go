@@ -42,9 +42,12 @@ func (in *Input) precondition(m *matrix.Matrix, notes []words.Message) ([]matrix
 			blockers = append(blockers, matrix.Blocker{Reason: words.PodToBeReplaced, Observed: in.self})
 		}
 	}
-	if in.Ran != "" {
+	if in.Ran != "" && in.Volume != VolumeEmpty {
 		// A request that ScyllaDB placed before its container ended is decided without this start.
-		blockers = slices.DeleteFunc(blockers, func(b matrix.Blocker) bool { return b.Observed.HostID == in.Ran })
+		// An empty volume, or possibly an unreadable one, would start as another node instead.
+		blockers = slices.DeleteFunc(blockers, func(b matrix.Blocker) bool {
+			return b.Observed.HostID == in.Ran && b.Reason != words.VolumeUnreadable
+		})
 	}
 	matrix.SortBlockers(blockers)
 	if in.JudgedBy != "" {
