@@ -69,6 +69,7 @@ var alsoShown = []struct {
 		{"a lost disk", "a volume that is not readable, not mounted, a link or full of other files", "no restart", "internal/agent/barrier TestAttack3ALostDiskIsNoRestart"},
 		{"a mistyped label", "a mistyped cluster label with the seeds of a running cluster", "no first node", "internal/agent/barrier TestAttack4AMistypedLabelMakesNoFirstNode"},
 		{"nobody to ask", "a first node without a controller", "waits", "internal/agent/barrier TestAttack4NobodyIsFirstWithoutALiveController"},
+		{"a replayed permit", "a permit of an earlier Pod or volume, of another member, that was withdrawn, of a former leader, of a backup of the report, or used by a node that has joined", "opens nothing, neither the barrier nor the launcher", "internal/agent/barrier TestAttack2AReplayedPermitOpensNothing"},
 		{"2,000 seeds of faults", "2,000 simulated runs of faults", "no unsafe join, no second cluster, no endless wait", "test/simulation TestSeeds"},
 	}},
 	{"Deleting a PVC", []shown{
