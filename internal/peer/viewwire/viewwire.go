@@ -125,6 +125,9 @@ const maxAge = 24 * time.Hour
 // maxUID is the maximum length of a UID: the API server's have 36 characters.
 const maxUID = 64
 
+// maxText is the maximum length of a text that a client prints: a name has 253 characters.
+const maxText = 253
+
 // Question is one request for a view, with its server.
 type Question struct {
 	// Address is host:port, Path is Path or RelayPath, Cluster the cluster of the view.
@@ -201,10 +204,31 @@ func unchanged(resp *http.Response, ask Question) (*View, error) {
 	return (&View{StatusReportView: *have, ReportUID: ask.HaveOf, AgeMillis: age}).checked()
 }
 
-// checked returns the view, or an error if its UID, stamp or age is out of bounds.
+// checked returns the view, or an error if its UID, stamp, age or a text is out of bounds.
 func (v *View) checked() (*View, error) {
+	if n := v.longest(); n > maxText {
+		return nil, fmt.Errorf("%w: a text of %d bytes", ErrGarbled, n)
+	}
 	if len(v.ReportUID) > maxUID || v.Epoch < 1 || v.Seq < 1 || v.AgeMillis < 0 || v.AgeMillis > maxAge.Milliseconds() {
 		return nil, fmt.Errorf("%w: epoch %d, seq %d, age %d ms", ErrGarbled, v.Epoch, v.Seq, v.AgeMillis)
 	}
 	return v, nil
+}
+
+// longest returns the length of the longest text that a client prints.
+func (v *View) longest() int {
+	n := len(v.Hold)
+	for i := range v.Members {
+		n = max(n, len(v.Members[i].Name))
+	}
+	for i := range v.Permits {
+		n = max(n, len(v.Permits[i].Kind), len(v.Permits[i].PVCUID), len(v.Permits[i].PodUID))
+	}
+	for i := range v.Queue {
+		n = max(n, len(v.Queue[i].Reason))
+		for _, node := range v.Queue[i].Nodes {
+			n = max(n, len(node))
+		}
+	}
+	return n
 }

@@ -98,6 +98,8 @@ func TestWhatTheClientTakes(t *testing.T) {
 		"no seq":                   {answer(200, `{"epoch":1,"ageMillis":0}`), viewwire.ErrGarbled},
 		"no epoch":                 {answer(200, `{"seq":1}`), viewwire.ErrGarbled},
 		"made in the future":       {answer(200, `{"epoch":1,"seq":1,"ageMillis":-1}`), viewwire.ErrGarbled},
+		"a text without end":       {answer(200, `{"epoch":1,"seq":1,"hold":"`+strings.Repeat("x", 254)+`"}`), viewwire.ErrGarbled},
+		"a node without end":       {answer(200, `{"epoch":1,"seq":1,"queue":[{"nodes":["x","`+strings.Repeat("x", 254)+`"]}]}`), viewwire.ErrGarbled},
 		"an age without a meaning": {answer(200, `{"epoch":1,"seq":1,"ageMillis":9223372036854775807}`), viewwire.ErrGarbled},
 	} {
 		t.Run(name, func(t *testing.T) {
