@@ -12,6 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/resourceversion"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -23,7 +24,8 @@ import (
 // A PVC is deleted in three steps, because a request may be delayed in transit for any time. The
 // controller marks the PVC, reads and judges everything again, and then deletes it with its UID and
 // the resourceVersion of the mark as preconditions. A controller that decides otherwise in between
-// first removes the mark, so that a delayed deletion fails.
+// first removes the mark, so that a delayed deletion fails. Pods that are not newer than the mark
+// come from an API server that returns old objects, and delete nothing.
 const (
 	// settle is the time from the mark to the deletion. If a node recovers, its peers report it UP
 	// within one or two seconds.
@@ -35,9 +37,10 @@ const (
 	deleteTimeout = 2 * time.Second
 )
 
-// deleteClaim marks the PVC, or deletes it if the mark is old enough. wait is the remaining time, 0
-// if the deletion was requested.
-func (r *reconciler) deleteClaim(ctx context.Context, step replace.Step) (wait time.Duration, err error) {
+// deleteClaim marks the PVC, or deletes it if the mark is old enough. pods is the resourceVersion
+// of the list of Pods that was judged. wait is the remaining time, 0 if the deletion was requested.
+func (r *reconciler) deleteClaim(ctx context.Context, step replace.Step, pods string) (wait time.Duration,
+	err error) {
 	claim, now := step.Claim, r.o.Clock.Now()
 	request, at, _ := strings.Cut(claim.Annotations[api.AnnotationReplaceDeleting], " ")
 	marked, bad := time.Parse(time.RFC3339Nano, at)
@@ -51,6 +54,12 @@ func (r *reconciler) deleteClaim(ctx context.Context, step replace.Step) (wait t
 	if stood < settle {
 		return settle - stood, nil
 	}
+	// A controller of ours renews its Lease within settle, so a current list is newer.
+	if c, err := resourceversion.CompareResourceVersion(pods, claim.ResourceVersion); err == nil && c <= 0 {
+		return 0, fmt.Errorf("keep persistentvolumeclaim %s/%s: the list of Pods has resourceVersion %s, which is not "+
+			"newer than %s of the PVC: the API server returns old objects", claim.Namespace, claim.Name, pods,
+			claim.ResourceVersion)
+	}
 	ctx, cancel := context.WithTimeout(ctx, deleteTimeout)
 	defer cancel()
 	err = r.o.Client.Delete(ctx, claim,
@@ -62,7 +71,7 @@ func (r *reconciler) deleteClaim(ctx context.Context, step replace.Step) (wait t
 }
 
 // recallDeletions removes the marks from the member's PVCs, so that a delayed deletion fails.
-func (r *reconciler) recallDeletions(ctx context.Context, reading *replace.Reading, member string) (changed bool,
+func (r *reconciler) recallDeletions(ctx context.Context, reading *reading, member string) (changed bool,
 	err error) {
 	var errs []error
 	for _, claim := range reading.Cluster.Claims(member) {
@@ -85,7 +94,7 @@ func (r *reconciler) keepClaim(ctx context.Context, step replace.Step) error {
 
 // evict ends the old Pod through the eviction API, which respects disruption budgets. A Pod that
 // became Ready since the read has another resourceVersion, and remains.
-func (r *reconciler) evict(ctx context.Context, reading *replace.Reading, svc *corev1.Service,
+func (r *reconciler) evict(ctx context.Context, reading *reading, svc *corev1.Service,
 	step replace.Step) error {
 	pod := reading.Cluster.Pod(svc.Name)
 	if pod == nil || string(pod.UID) != step.PodUID {

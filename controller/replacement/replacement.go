@@ -153,13 +153,14 @@ func (r *reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 
 // read lists the PVCs before everything else: the proof that a cancelled request deletes nothing
 // depends on this order.
-func (r *reconciler) read(ctx context.Context, key cluster.Key) (*replace.Reading, error) {
+func (r *reconciler) read(ctx context.Context, key cluster.Key) (*reading, error) {
 	claims, err := r.claims(ctx, key.Namespace)
 	if err != nil {
 		return nil, err
 	}
 	taken := r.o.Clock.Now()
-	objects, err := kube.Load(ctx, r.o.Live, key, kube.LoadOptions{Source: cluster.SourceAuto, StatefulSets: true,
+	live := &listed{Reader: r.o.Live}
+	objects, err := kube.Load(ctx, live, key, kube.LoadOptions{Source: cluster.SourceAuto, StatefulSets: true,
 		StatusReport: true})
 	if err != nil {
 		return nil, err
@@ -170,7 +171,28 @@ func (r *reconciler) read(ctx context.Context, key cluster.Key) (*replace.Readin
 	if err := c.Incomplete(); err != nil {
 		return nil, err
 	}
-	return replace.Read(c), nil
+	return &reading{replace.Read(c), live.pods}, nil
+}
+
+// reading is one reading of a cluster, with the resourceVersion of its list of Pods.
+type reading struct {
+	*replace.Reading
+	pods string
+}
+
+// listed is a client.Reader that stores the resourceVersion of the list of Pods.
+type listed struct {
+	client.Reader
+	pods string
+}
+
+// List implements client.Reader.
+func (l *listed) List(ctx context.Context, list client.ObjectList, opts ...client.ListOption) error {
+	err := l.Reader.List(ctx, list, opts...)
+	if _, ok := list.(*corev1.PodList); ok && err == nil {
+		l.pods = list.GetResourceVersion()
+	}
+	return err
 }
 
 func (r *reconciler) claims(ctx context.Context, namespace string) ([]corev1.PersistentVolumeClaim, error) {
@@ -183,7 +205,7 @@ func (r *reconciler) claims(ctx context.Context, namespace string) ([]corev1.Per
 
 // take executes the step. After a conflict, which means outdated input, everything is read and
 // judged again.
-func (r *reconciler) take(ctx context.Context, reading *replace.Reading, svc *corev1.Service,
+func (r *reconciler) take(ctx context.Context, reading *reading, svc *corev1.Service,
 	step replace.Step) (reconcile.Result, error) {
 	var err error
 	again := afterWrite
@@ -205,7 +227,7 @@ func (r *reconciler) take(ctx context.Context, reading *replace.Reading, svc *co
 		return reconcile.Result{RequeueAfter: max(step.Refused.Next.Sub(r.o.Clock.Now()), afterWrite)}, nil
 	case replace.ActionDeletePVC:
 		var wait time.Duration
-		if wait, err = r.deleteClaim(ctx, step); err == nil && wait > 0 {
+		if wait, err = r.deleteClaim(ctx, step, reading.pods); err == nil && wait > 0 {
 			return reconcile.Result{RequeueAfter: wait}, nil
 		}
 	case replace.ActionKeepPVC:

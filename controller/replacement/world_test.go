@@ -136,7 +136,7 @@ func newWorld(t testing.TB) *world {
 		}
 	}
 	w.raw = fake.NewClientBuilder().WithScheme(scheme).WithRESTMapper(kube.NewMapper()).WithObjects(objs...).
-		WithStatusSubresource(&corev1.Pod{}).Build()
+		WithStatusSubresource(&corev1.Pod{}).WithGlobalResourceVersionCounter().Build()
 	w.statefulSet()
 	w.volumes["pvc-1"] = hostOld
 	w.updatePod(target, func(p *corev1.Pod) { p.Status.ContainerStatuses = running(false) })
