@@ -81,6 +81,7 @@ var alsoShown = []struct {
 		{"the node returns too late", "a target that returns after its PVC is Terminating", "its Pod stays", "controller/replacement TestAttack8TheNodeReturnsAfterItsClaimWasDeleted"},
 		{"a Pod made anew meanwhile", "a Pod that restarts between record and deletion", "its barrier waits", "internal/replace TestAttack8APodThatIsMadeAnewBeforeItsClaimIsDeletedWaits"},
 		{"SIGKILL at every request", "SIGKILL before and after each request of the controller", "each PVC is deleted once", "controller/replacement TestKilledAtEveryRequest"},
+		{"old answers", "an API server that answers with Pods of before the mark of the PVC, in which a node that has returned is DOWN", "the PVC stays; with Pods of the 3 s after the mark, the Pod stays, and with it the volume", "controller/replacement TestAttack8OldAnswersOfAnAPIServerKeepTheVolume"},
 		{"another's address", "`scylla/replace=ADDRESS` of a peer", "refused", "internal/replace TestAttack10TheAddressMustBeItsOwn"},
 	}},
 	{"Load", []shown{
