@@ -68,6 +68,7 @@ var alsoShown = []struct {
 		{"a forged view", "a relayed view with the highest number that would hide other views", "any other view still closes", "internal/gate TestAttack1WhichRelayedViewCloses"},
 		{"a forged answer of a relay", "a relayed view with a forged permit: of the latest stamp, another cluster, the future, an earlier term, with wrong headers, or without an end", "opens nothing", "internal/agent/barrier TestAttack1NoForgedViewOpens"},
 		{"a relay that floods", "a relayed view with texts of megabytes or hidden characters", "ignored, or visible and short in the log and in Events", "internal/agent/barrier TestAttack1ARelayedViewFloodsNothing"},
+		{"old answers", "an API server that is behind: old Pods, rows with UP, and an old report with a permit, also alternating with current ones", "opens nothing while a reporter has another row, or relays a newer view", "internal/agent/barrier TestAttack1OldAnswersOfAnAPIServerOpenNothing"},
 		{"a lost disk", "a volume that is not readable, not mounted, a link or full of other files", "no restart", "internal/agent/barrier TestAttack3ALostDiskIsNoRestart"},
 		{"a mistyped label", "a mistyped cluster label with the seeds of a running cluster", "no first node", "internal/agent/barrier TestAttack4AMistypedLabelMakesNoFirstNode"},
 		{"nobody to ask", "a first node without a controller", "waits", "internal/agent/barrier TestAttack4NobodyIsFirstWithoutALiveController"},
