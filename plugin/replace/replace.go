@@ -5,6 +5,7 @@ package replace
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/kubectl-scylla/kubectl-scylla/internal/api"
@@ -41,7 +42,7 @@ func (o *options) runReplace(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := o.mayAsk(s); err != nil {
+	if err := o.mayAsk(ctx, s); err != nil {
 		return err
 	}
 	if err := o.nameDead(s); err != nil {
@@ -129,7 +130,14 @@ func skipped(names []string) string {
 }
 
 // mayAsk refuses requests that need no check.
-func (o *options) mayAsk(s *subject) error {
+func (o *options) mayAsk(ctx context.Context, s *subject) error {
+	if err := o.mayAskNow(s); err != nil {
+		return err
+	}
+	return o.mayResume(ctx, s)
+}
+
+func (o *options) mayAskNow(s *subject) error {
 	rec := replace.RecordOf(s.in.Self)
 	switch {
 	case s.reading.Cluster.Old:
@@ -154,6 +162,33 @@ func (o *options) mayAsk(s *subject) error {
 			replace.ExcludeDead(*s.in, o.ignoreDead))
 	}
 	return nil
+}
+
+// mayResume refuses a further attempt with the same nodes ignored while nothing shows that the
+// present one has failed: its fresh volume would be deleted, and it would begin again.
+func (o *options) mayResume(ctx context.Context, s *subject) error {
+	rec := replace.RecordOf(s.in.Self)
+	if !o.resume || o.original != "" || slices.Contains(o.skipChecks, replace.CheckAttempt) ||
+		len(o.ignoreDead) > 0 && !slices.Equal(o.ignoreDead, rec.IgnoreDead) {
+		return nil
+	}
+	step := o.judge(ctx, s)
+	switch step.Action {
+	case replace.ActionDeletePVC, replace.ActionEvictPod, replace.ActionWaitPodGone, replace.ActionWaitNewPod:
+	case replace.ActionWaitJoin: // the checks know an attempt that ScyllaDB has accepted
+		if !s.in.Self.WaitsInBarrier() {
+			return nil
+		}
+	default:
+		return nil
+	}
+	if step.Diagnosis != nil || step.Refused != nil || !step.Cure.IsZero() {
+		return nil
+	}
+	return exit.WithHint(
+		exit.Refusedf("attempt %d of the replacement of %s has not failed: %s; --skip-check=%s begins another",
+			max(rec.Attempt, 1), s.member(), words.Text(step.Message), replace.CheckAttempt),
+		"show its progress", words.Scylla(s.key.Namespace, "replace", "status", s.member())...)
 }
 
 func open(in replace.Input) error {

@@ -310,6 +310,28 @@ func TestFailedThenResumed(t *testing.T) {
 	}
 }
 
+// Nothing shows that an attempt has failed whose new Pod waits at its barrier: another one would delete its fresh volume and begin again. A person who
+// knows better, or who ignores other nodes, gets it.
+func TestAnAttemptThatWaitsIsNotBegunAgain(t *testing.T) {
+	s, r := newStage(t, dead())
+	s.waits = true
+	r.Args = []string{"replace", "-n", "demo", target, "--yes", "--timeout=1m"}
+	if res := r.Do(t); res.Code != 4 {
+		t.Fatalf("exit %d\n%s", res.Code, res.Stderr)
+	}
+	before := s.service()
+	r.Args = []string{"replace", "resume", "-n", "demo", target, "--yes"}
+	res := r.Do(t)
+	if after := s.service(); res.Code != 2 || !strings.Contains(res.Stderr, "attempt 1 of the replacement of "+target+" has not failed: ") ||
+		after.ResourceVersion != before.ResourceVersion {
+		t.Errorf("exit %d, %v\n%s", res.Code, after.Annotations, res.Stderr)
+	}
+	r.Args = append(r.Args, "--skip-check="+replace.CheckAttempt)
+	if res := r.Do(t); res.Code != 0 || replace.ReadRecord(s.service().Labels, s.service().Annotations).Last.Attempts != 2 {
+		t.Errorf("exit %d, %v\n%s", res.Code, s.service().Annotations, res.Stderr)
+	}
+}
+
 // A superseded attempt succeeds before the next one begins: the command that asked for the next one reports the outcome.
 func TestResumedAndTheAttemptSucceedsAfterAll(t *testing.T) {
 	s, r := newStage(t, dead())

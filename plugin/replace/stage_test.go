@@ -102,6 +102,7 @@ type stage struct {
 	phase   int
 	fail    bool // the join fails
 	freeze  bool // the join goes no further than starting
+	waits   bool // the first new Pod waits at its barrier
 	late    bool // it succeeds after all, right after another attempt was asked for
 	byOp    bool // the Scylla Operator is the controller
 	pods    int  // newcomers
@@ -271,7 +272,7 @@ func (s *stage) cluster(ctx context.Context) {
 		s.must(s.raw.Create(ctx, fresh))
 		return
 	}
-	if noPod || !strings.HasPrefix(string(pod.UID), "new-pod") || s.freeze && s.phase == 1 {
+	if noPod || !strings.HasPrefix(string(pod.UID), "new-pod") || s.freeze && s.phase == 1 || s.waits && s.pods == 1 {
 		return
 	}
 	s.phase++
