@@ -15,6 +15,7 @@ DEMO       ?=
 BUDGET     ?= 45m
 TEST_FLAGS ?=
 SEEDS      ?= 2000
+SOAK       ?= 1h
 
 # One way to compile for every target (and .goreleaser.yaml, and test/cluster/image), so that a bare machine compiles Kubernetes' packages once
 # and once more with the race detector. 4 MB of the plugin would be inlined copies of their functions, which wait for the network anyway;
@@ -82,6 +83,11 @@ rehearse: ## Deliberate failures in real Pods, measured against documented times
 	@test/cluster/install-prerequisites.sh
 	go test ./test/e2e -count=1 -timeout 60m -run '^TestRehearsals$$' -v -rehearse -measured=testdata/rehearsals.json -series=../house/monitoring/testdata/recorded
 	go run ./cmd/gen
+
+.PHONY: soak
+soak: ## An hour of flapping nodes, crashes, joins and replacements among 60 Pods, drawn to docs/pictures/soak.svg (SOAK=1h)
+	@test/cluster/install-prerequisites.sh
+	go test ./test/e2e -count=1 -timeout 3h -run '^TestSoak$$' -v -soak=$(SOAK) -soak-page=../../docs/pictures/soak.svg
 
 .PHONY: simulation
 simulation: ## 2,000 seeds of kills, partitions, lost disks and messages against the decisions, by each of policy permits and reports (SEEDS=n)

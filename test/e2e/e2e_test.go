@@ -72,7 +72,13 @@ func kubernetes(t *testing.T) *scenario.World {
 			stage.err = err
 			return
 		}
-		stage.world, stage.err = scenario.Start(ctx, scenario.Options{Root: root, Dir: filepath.Join(root, binaries), Out: os.Stderr,
+		var flags []string
+		if *soak != 0 {
+			if flags, stage.err = soakFlags(filepath.Join(root, "bin")); stage.err != nil {
+				return
+			}
+		}
+		stage.world, stage.err = scenario.Start(ctx, scenario.Options{Root: root, Dir: filepath.Join(root, binaries), Out: os.Stderr, APIServerFlags: flags,
 			Versions: []string{images.DefaultVersion, lastByAddress, firstByHostID, lastEnterpriseByAddress, firstEnterpriseByHostID, newVersion}})
 	})
 	if stage.err != nil {

@@ -27,8 +27,9 @@ const (
 	endToEnd = "test/e2e"
 	// story is the test that plays what `make demo DEMO=once` shows.
 	story = "TestStory"
-	// rehearsed are measured alone, by the proof.
+	// rehearsed and soaked run alone, by the proof.
 	rehearsed = "TestRehearsals"
+	soaked    = "TestSoak"
 
 	// notInGate are the tests that only the proof runs: they bound memory one at a time, run
 	// thousands of seeds, compile the module once more, or need a browser.
@@ -185,7 +186,7 @@ func (g *gate) endToEnd(ctx context.Context, in *inputs, t *tally) error {
 	left := g.aim - time.Since(g.began) - startsIn
 	turn := func(t covers.Test) string { return in.ofEndToEnd("turn", endToEnd, t) }
 	c := choice{changed: changed(ctx, known.lastCommit()), turn: turn, book: known, capacity: podsPerCore * runtime.GOMAXPROCS(0)}
-	others := slices.DeleteFunc(slices.Clone(tests), func(t covers.Test) bool { return t.Name == story || t.Name == rehearsed })
+	others := slices.DeleteFunc(slices.Clone(tests), func(t covers.Test) bool { return t.Name == story || t.Name == rehearsed || t.Name == soaked })
 	chosen := c.choose(tests[i], others, left)
 	fmt.Fprintf(g.out, "%s and %d of %d end-to-end tests, which take about %s of the %s that are left; make proof runs all\n",
 		story, len(chosen)-1, len(others), c.span(chosen).Round(time.Second), max(0, left).Round(time.Second))

@@ -54,6 +54,9 @@ var (
 	rehearsalGroup = &group{"rehearsals", func(units []unit) goTest {
 		return endToEndTests(testsOf(units), 90*time.Minute, "-rehearse")
 	}}
+	soakGroup = &group{"soak", func(units []unit) goTest {
+		return endToEndTests(testsOf(units), 90*time.Minute, "-soak=30m")
+	}}
 	browserGroup = &group{"browser", func(units []unit) goTest {
 		return goTest{cgo: "0", packages: importPaths(packagesOf(units)), args: []string{"-vet=off", "-count=1", "-timeout=10m", "-run=" + browserTests}}
 	}}
@@ -139,8 +142,11 @@ func proofUnits(ctx context.Context) (*inputs, []unit, error) {
 	}
 	for _, t := range tests {
 		u := unit{name: "e2e " + t.Name, key: in.ofEndToEnd("e2e", endToEnd, t), group: endToEndGroup, test: t.Name, pkg: endToEnd}
-		if t.Name == rehearsed {
+		switch t.Name {
+		case rehearsed:
 			u.group = rehearsalGroup
+		case soaked:
+			u.group = soakGroup
 		}
 		all = append(all, u)
 	}

@@ -129,9 +129,12 @@ func TestUnitsThatAreCommands(t *testing.T) {
 // that come later would not be tested.
 func TestRehearsalsAreOfTheirPackage(t *testing.T) {
 	t.Parallel()
-	got := rehearsalGroup.make([]unit{{test: rehearsed, pkg: endToEnd}}).command()
-	pkg, flag := slices.Index(got, module+"/"+endToEnd), slices.Index(got, "-rehearse")
-	if pkg < 0 || flag < pkg {
-		t.Errorf("%q: the package is at %d, -rehearse at %d", got, pkg, flag)
+	for want, u := range map[string]unit{"-rehearse": {test: rehearsed, group: rehearsalGroup}, "-soak=30m": {test: soaked, group: soakGroup}} {
+		u.pkg = endToEnd
+		got := u.group.make([]unit{u}).command()
+		pkg, flag := slices.Index(got, module+"/"+endToEnd), slices.Index(got, want)
+		if pkg < 0 || flag < pkg {
+			t.Errorf("%q: the package is at %d, %s at %d", got, pkg, want, flag)
+		}
 	}
 }

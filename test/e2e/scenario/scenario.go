@@ -60,6 +60,8 @@ type Options struct {
 	Out io.Writer
 	// Versions of the simulated ScyllaDB to have images of.
 	Versions []string
+	// APIServerFlags are added to the API server's.
+	APIServerFlags []string
 }
 
 // Start builds the binaries and images and starts three Kubernetes nodes with them. Stop the World's Cluster when done.
@@ -76,7 +78,7 @@ func Start(ctx context.Context, o Options) (*World, error) {
 		return nil, err
 	}
 	say("starting three Kubernetes nodes")
-	c, err := cluster.StartNodes(ctx, cluster.Options{Nodes: 3, Images: set.Archives})
+	c, err := cluster.StartNodes(ctx, cluster.Options{Nodes: 3, Images: set.Archives, APIServerFlags: o.APIServerFlags})
 	if err != nil {
 		return nil, err
 	}
@@ -105,7 +107,10 @@ func (w *World) Install(ctx context.Context) error {
 
 // Hurry makes the controller give a permit once all has been UP for one second, in place of the ten that are shipped: what waits for a permit in most tests
 // and in the demo waits for something else.
-func (w *World) Hurry(ctx context.Context) error {
+func (w *World) Hurry(ctx context.Context) error { return w.ControllerArgs(ctx, "--stabilisation=1s") }
+
+// ControllerArgs adds arguments to the controller's, and waits until it runs with them.
+func (w *World) ControllerArgs(ctx context.Context, more ...string) error {
 	d := &appsv1.Deployment{}
 	key := client.ObjectKey{Namespace: "kubectl-scylla", Name: "kubectl-scylla-controller"}
 	if err := w.Client.Get(ctx, key, d); err != nil {
@@ -113,7 +118,7 @@ func (w *World) Hurry(ctx context.Context) error {
 	}
 	before := client.MergeFrom(d.DeepCopy())
 	args := &d.Spec.Template.Spec.Containers[0].Args
-	*args = append(*args, "--stabilisation=1s")
+	*args = append(*args, more...)
 	if err := w.Client.Patch(ctx, d, before); err != nil {
 		return fmt.Errorf("patch the controller's deployment: %w", err)
 	}
