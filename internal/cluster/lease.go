@@ -20,6 +20,10 @@ const leaseDefault = 15 * time.Second
 // it would count until that time, even after the holder's end.
 const mostAhead = 24 * time.Hour
 
+// longestLease is the maximum duration that counts. With a longer one, a Lease that was written
+// once would show a running controller for years.
+const longestLease = 5 * time.Minute
+
 // LeaseState is the controller's state by one reading of its Lease. It compares the Lease's clock
 // with this machine's clock.
 type LeaseState struct {
@@ -117,11 +121,12 @@ func holder(l *coordinationv1.Lease) string {
 	return *l.Spec.HolderIdentity
 }
 
-// leaseLimit returns the maximum time without a renewal: twice the Lease's duration.
+// leaseLimit returns the maximum time without a renewal: twice the Lease's duration, up to
+// longestLease.
 func leaseLimit(l *coordinationv1.Lease) time.Duration {
 	d := leaseDefault
 	if s := l.Spec.LeaseDurationSeconds; s != nil && *s > 0 && holder(l) != "" {
-		d = time.Duration(*s) * time.Second
+		d = min(time.Duration(*s)*time.Second, longestLease)
 	}
 	return 2 * d
 }
