@@ -88,6 +88,11 @@ func remove(o client.Object) func(context.Context, client.Client) error {
 	return func(ctx context.Context, c client.Client) error { return c.Delete(ctx, o) }
 }
 
+// lease is the Lease of the controller.
+func lease() *coordinationv1.Lease {
+	return &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: manifests.Namespace, Name: api.LeaseName}}
+}
+
 var attacks = []attack{
 	{name: "own row", tries: "a reporter writes its row", happens: "written", run: merge(own, row(`{"observedNodes":[]}`))},
 	{name: "row of a peer", tries: "a member writes the row of a peer", happens: "refused", run: merge(peer, row("{}")), refused: thisPod},
@@ -129,8 +134,25 @@ var attacks = []attack{
 		}
 		return c.Get(ctx, client.ObjectKey{Namespace: ns, Name: "any"}, &corev1.Secret{})
 	}, refused: "forbidden"},
+	{name: "a Lease in the controller's name", tries: "a member creates the controller's Lease", happens: "refused by RBAC", run: func(ctx context.Context, c client.Client) error {
+		return c.Create(ctx, &coordinationv1.Lease{ObjectMeta: lease().ObjectMeta})
+	}, refused: "forbidden"},
+	{name: "the controller's Lease", tries: "a member changes holder, annotations or finalizers of the controller's Lease", happens: "refused by RBAC", run: func(ctx context.Context, c client.Client) error {
+		for _, patch := range []string{`{"spec":{"holderIdentity":"evil"}}`, `{"metadata":{"annotations":{"x":"` + strings.Repeat("x", 200_000) + `"}}}`, `{"metadata":{"finalizers":["x/y"]}}`} {
+			if err := c.Patch(ctx, lease(), client.RawPatch(types.MergePatchType, []byte(patch))); !apierrors.IsForbidden(err) {
+				return fmt.Errorf("%.60s: %w", patch, err)
+			}
+		}
+		return c.Update(ctx, lease())
+	}, refused: "cannot update"},
+	{name: "no Lease of the controller", tries: "a member deletes the controller's Lease", happens: "refused by RBAC", run: remove(lease()), refused: "forbidden"},
+	{name: "a Lease of its namespace", tries: "a member creates a Lease in its own namespace", happens: "refused by RBAC", run: func(ctx context.Context, c client.Client) error {
+		return c.Create(ctx, &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: api.LeaseName}})
+	}, refused: "forbidden"},
 	{name: "Event of its own", tries: "a barrier writes an Event about its own Pod", happens: "written", run: event("own", "scylla-agent-barrier", "Pod", own)},
 	{name: "Event in the controller's name", tries: "a member writes an Event of the controller", happens: "refused", run: event("forged", api.ManagedByUs, "Service", peer), refused: ownEvents},
+	{name: "Event of the controller with more", tries: "a member writes an Event of the controller with annotations, and with its own Pod as related object", happens: "refused", run: eventWithMore("forged-more", api.ManagedByUs, peer, own), refused: ownEvents},
+	{name: "Event about a peer and its Pod", tries: "a member writes an Event about a peer, with its own Pod as related object", happens: "refused", run: eventWithMore("related", "scylla-agent-barrier", peer, own), refused: ownEvents},
 	{name: "Event about a peer", tries: "a member writes an Event about a peer", happens: "refused", run: event("of-peer", "scylla-agent-barrier", "Pod", peer), refused: ownEvents},
 	{name: "Event about another kind", tries: "a member writes an Event about a Service of its own name", happens: "refused", run: event("of-kind", "scylla-agent-barrier", "Service", own), refused: ownEvents},
 	{name: "Event of no Pod", tries: "a token of the account for no Pod writes an Event about a Pod", happens: "refused", as: tokenOfNoPod, run: event("of-none", "scylla-agent-barrier", "Pod", own), refused: ownEvents},
@@ -164,6 +186,19 @@ func event(name, controller, kind, about string) func(context.Context, client.Cl
 			ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: name}, EventTime: metav1.NowMicro(), ReportingController: controller, ReportingInstance: "x",
 			Action: "ReplaceNode", Reason: "FinishedReplacingNode", Type: corev1.EventTypeNormal, Note: "forged",
 			Regarding: corev1.ObjectReference{APIVersion: "v1", Kind: kind, Namespace: ns, Name: about},
+		})
+	}
+}
+
+// eventWithMore writes an Event about a Pod with annotations, a note that hides characters, and another Pod as related object.
+func eventWithMore(name, controller, about, related string) func(context.Context, client.Client) error {
+	return func(ctx context.Context, c client.Client) error {
+		return c.Create(ctx, &eventsv1.Event{
+			ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: name, Annotations: map[string]string{api.AnnotationForceProceed: "true"}},
+			EventTime:  metav1.NowMicro(), ReportingController: controller, ReportingInstance: "x", Action: "ReplaceNode", Reason: "FinishedReplacingNode",
+			Type: corev1.EventTypeNormal, Note: "\u202e\u200b" + strings.Repeat("x", 1000),
+			Regarding: corev1.ObjectReference{APIVersion: "v1", Kind: "Pod", Namespace: ns, Name: about, UID: uids[about]},
+			Related:   &corev1.ObjectReference{APIVersion: "v1", Kind: "Pod", Namespace: ns, Name: related, UID: uids[related]},
 		})
 	}
 }

@@ -64,6 +64,7 @@ var alsoShown = []struct {
 		{"admission rejects the report", "a quota or an admission policy rejects the report", "the Lease no longer lists the cluster, and after 15 s the controller is not Ready; condition ReportsKept is False", "controller TestAttack1And2BarriersTrustOnlyWhatIsKept"},
 		{"the same in real Pods", "rejected reports, stalled watches and delayed deletions in Pods", "no barrier opens; no PVC is deleted", "test/e2e TestAttack1And8BehindAProxyThatBreaks"},
 		{"a Lease that was given up", "a released Lease that has not expired", "not HEALTHY", "internal/cluster TestAttack1ALeaseThatWasGivenUpIsSilentAtOnce"},
+		{"a forged Lease", "a controller's Lease of 200 kB, with finalizers, another holder, or a duration of 68 years, that no controller renews", "no barrier opens; if the controller renews it, size and finalizers have no effect", "internal/agent/barrier TestAttack1AForgedLease"},
 		{"a Lease of the future", "a Lease of a dead controller, renewed in 2999", "not responding", "internal/cluster TestAttack1ALeaseRenewedInTheFutureIsNoSignOfLife"},
 		{"a forged view", "a relayed view with the highest number that would hide other views", "any other view still closes", "internal/gate TestAttack1WhichRelayedViewCloses"},
 		{"a forged answer of a relay", "a relayed view with a forged permit: of the latest stamp, another cluster, the future, an earlier term, with wrong headers, or without an end", "opens nothing", "internal/agent/barrier TestAttack1NoForgedViewOpens"},
